@@ -1,0 +1,1 @@
+//! Convene: a meeting around 3D models.

@@ -1,0 +1,2 @@
+//! The `convene` program.
+fn main() {}
