@@ -1,3 +1,5 @@
 //! Convene: a meeting around 3D models.
 
+pub mod session;
+pub mod transfer;
 pub mod wire;

@@ -41,7 +41,8 @@ pub fn room_from_tracking(marker1: Vec3, marker2: Vec3) -> Result<Pose, Alignmen
     // A turn by `a` about y takes (1, 0, 0) to (cos a, 0, -sin a); the room's -x
     // axis is the turned (-1, 0, 0).
     let angle = flat.y.atan2(-flat.x);
-    let tracking_from_room = Pose { position: (marker1 + marker2) / 2.0, rotation: Quat::from_rotation_y(angle) };
+    let tracking_from_room =
+        Pose { position: (marker1 + marker2) / 2.0, rotation: Quat::from_rotation_y(angle) };
     Ok(tracking_from_room.inverse())
 }
 

@@ -48,7 +48,8 @@ impl Colour {
 
     /// Reads `#rrggbb`.
     pub fn parse(text: &str) -> Option<Self> {
-        let digits = text.strip_prefix('#').filter(|d| d.len() == 6 && d.bytes().all(|b| b.is_ascii_hexdigit()))?;
+        let digits =
+            text.strip_prefix('#').filter(|d| d.len() == 6 && d.bytes().all(|b| b.is_ascii_hexdigit()))?;
         let number = u32::from_str_radix(digits, 16).ok()?;
         let [_, r, g, b] = number.to_be_bytes();
         Some(Self([r, g, b]))

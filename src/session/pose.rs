@@ -62,7 +62,8 @@ impl Placement {
 
     /// A pose and a scale within [`Self::SCALES`].
     pub fn new(pose: Pose, scale: f32) -> Self {
-        let scale = if scale.is_finite() { scale.clamp(*Self::SCALES.start(), *Self::SCALES.end()) } else { 1.0 };
+        let scale =
+            if scale.is_finite() { scale.clamp(*Self::SCALES.start(), *Self::SCALES.end()) } else { 1.0 };
         Self { position: pose.position, rotation: pose.rotation, scale }
     }
 
@@ -158,9 +159,11 @@ mod tests {
 
     fn placements() -> impl Strategy<Value = Placement> {
         let n = -5f32..5.0;
-        (n.clone(), n.clone(), n.clone(), n.clone(), n.clone(), n, 0.05f32..20.0).prop_map(|(x, y, z, i, j, k, scale)| {
-            Placement::new(Pose::new(Vec3::new(x, y, z), Quat::from_xyzw(i, j, k, 1.0)), scale)
-        })
+        (n.clone(), n.clone(), n.clone(), n.clone(), n.clone(), n, 0.05f32..20.0).prop_map(
+            |(x, y, z, i, j, k, scale)| {
+                Placement::new(Pose::new(Vec3::new(x, y, z), Quat::from_xyzw(i, j, k, 1.0)), scale)
+            },
+        )
     }
 
     proptest! {

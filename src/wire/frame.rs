@@ -47,6 +47,9 @@ pub struct ModelFrame {
     pub payload: Bytes,
     /// The GLB within the payload; shares its memory.
     pub glb: Bytes,
+    /// The BLAKE3 hash of the GLB, made here because a reader's thread can spare
+    /// the time and the meeting's driver cannot.
+    pub content: [u8; 32],
 }
 
 /// How far the model that is arriving has come.
@@ -161,7 +164,8 @@ impl FrameAssembler {
                             else {
                                 return Ok(None);
                             };
-                            return Ok(Some(Frame::Model(ModelFrame { open, payload, glb })));
+                            let content = *blake3::hash(&glb).as_bytes();
+                            return Ok(Some(Frame::Model(ModelFrame { open, payload, glb, content })));
                         }
                     }
                 }

@@ -396,7 +396,11 @@ impl Message {
                 texts.into_iter().flatten().try_for_each(|text| reader.name(text))
             }
             Self::Roster(m) => m.participants.iter().try_for_each(|p| {
-                reader.id(&p.id).and(reader.id(&p.device_id)).and(reader.name(&p.name)).and(reader.id(&p.colour))
+                reader
+                    .id(&p.id)
+                    .and(reader.id(&p.device_id))
+                    .and(reader.name(&p.name))
+                    .and(reader.id(&p.colour))
             }),
             Self::Error(_) | Self::KeepAligned(_) | Self::Ping(_) | Self::Pong(_) => Ok(()),
         }

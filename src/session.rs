@@ -1,0 +1,460 @@
+//! The meeting: who is here, which models are open, where everything is.
+//!
+//! For: the rules of a meeting, as host and as guest, with LookSee peers and
+//! with our own. Not for: sockets, clocks, threads, decoding. Pure: bytes
+//! (as [`Frame`]s), [`Command`]s and the time go in, [`Transmit`]s and
+//! [`Event`]s come out. The meeting's driver thread in [`crate::net`] owns the one
+//! [`Session`] of a process; tests run several on a simulated clock.
+//!
+//! Call order: any `handle_*` or `connect_*` with the present time; then
+//! [`Session::poll_transmit`] and [`Session::poll_event`] until both are empty;
+//! then, not later than [`Session::poll_timeout`] says, [`Session::handle_timeout`].
+
+mod alignment;
+mod commands;
+mod event;
+mod guest;
+mod host;
+mod identity;
+mod messages;
+mod participants;
+mod peer;
+mod pose;
+mod presence;
+mod stage;
+mod view;
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    time::Duration,
+};
+
+use bytes::Bytes;
+
+pub use alignment::{
+    AlignmentError, MINIMUM_MARKER_DISTANCE, room_from_tracking, room_from_tracking_unaligned,
+};
+pub use event::{
+    CloseCause, Command, ContentId, Event, LeaveReason, Measure, Move, PeerId, SessionError, Transmit,
+};
+pub use identity::{Client, Colour, Identity, Presence, device_id_of};
+pub use participants::Participant;
+pub use pose::{Body, Placement, Pose};
+pub use presence::{
+    AWAY_AFTER, HANDSHAKE_TIMEOUT, HIDE_LOOKSEE_AFTER, PING_INTERVAL, SEAT_KEPT, STALE_AFTER,
+};
+pub use stage::{Content, Model, OPENING_DISTANCE, Stage};
+pub use view::{ModelView, ParticipantView, PeerView, Phase, SessionView};
+
+use crate::{
+    transfer::{Lane, Outgoing},
+    wire::{
+        EXTENSION, Frame, Limits, MEETING_PREFIX, Message, VERSION, encode_frame,
+        message::{OpenModel, Version},
+    },
+};
+use participants::Participants;
+use peer::Peer;
+
+/// What a session needs to know from the start.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// Ourselves.
+    pub identity: Identity,
+    /// Speak only LookSee, announce no extension.
+    pub looksee_only: bool,
+    /// Program and version, announced to others.
+    pub app: String,
+    /// Caps on what peers may send.
+    pub limits: Limits,
+    /// Persons that a meeting of ours takes, ourselves included.
+    pub max_participants: usize,
+    /// Cap on the bytes of all open models together.
+    pub max_model_bytes: u64,
+}
+
+impl Config {
+    /// LookSee's own limit of 100 persons, and 2 GiB of models.
+    pub fn new(identity: Identity) -> Self {
+        Self {
+            identity,
+            looksee_only: false,
+            app: concat!("convene ", env!("CARGO_PKG_VERSION")).to_owned(),
+            limits: Limits::default(),
+            max_participants: 100,
+            max_model_bytes: 2 << 30,
+        }
+    }
+}
+
+/// A new model id: LookSee's form, base64 of six random bytes.
+pub fn new_model_id(random: [u8; 6]) -> String {
+    use base64::Engine as _;
+    base64::engine::general_purpose::STANDARD.encode(random)
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Role {
+    Alone,
+    Host,
+    /// Connected to a host that has not taken us yet.
+    Joining(PeerId),
+    Guest(PeerId),
+}
+
+/// One process's side of a meeting. See the module's page for the order of calls.
+#[derive(Debug)]
+pub struct Session {
+    config: Config,
+    role: Role,
+    peers: BTreeMap<PeerId, Peer>,
+    participants: Participants,
+    stage: Stage,
+    body: Body,
+    pose_seq: u64,
+    roster_number: u64,
+    roster_dirty: bool,
+    /// The newest roster that was read.
+    roster_seen: u64,
+    tick: Option<Duration>,
+    transmits: VecDeque<Transmit>,
+    events: VecDeque<Event>,
+    now: Duration,
+}
+
+impl Session {
+    /// No meeting yet, no models.
+    pub fn new(config: Config) -> Self {
+        Self {
+            config,
+            role: Role::Alone,
+            peers: BTreeMap::new(),
+            participants: Participants::default(),
+            stage: Stage::default(),
+            body: Body::rest(),
+            pose_seq: 0,
+            roster_number: 0,
+            roster_dirty: false,
+            roster_seen: 0,
+            tick: None,
+            transmits: VecDeque::new(),
+            events: VecDeque::new(),
+            now: Duration::ZERO,
+        }
+    }
+
+    /// From now on connections are guests. All open models are the meeting's.
+    pub fn host(&mut self, now: Duration) {
+        self.now = now;
+        self.role = Role::Host;
+        for model in self.stage.iter_mut().filter(|m| m.glb().is_some()) {
+            model.shared = true;
+        }
+    }
+
+    /// A guest has connected to us.
+    pub fn connect_guest(&mut self, peer: PeerId, now: Duration) {
+        self.now = now;
+        if self.role != Role::Host {
+            self.transmits.push_back(Transmit::Close { peer });
+            return;
+        }
+        self.peers.insert(peer, Peer::new(peer, now));
+        self.greet(peer);
+        self.finish();
+    }
+
+    /// We have connected to a host. Connections to guests are ended first.
+    pub fn connect_host(&mut self, peer: PeerId, now: Duration) {
+        self.now = now;
+        if self.role != Role::Alone {
+            self.leave(LeaveReason::Asked);
+        }
+        self.role = Role::Joining(peer);
+        self.roster_seen = 0;
+        self.peers.insert(peer, Peer::new(peer, now));
+        self.greet(peer);
+        self.finish();
+    }
+
+    /// What a reader found in a connection's stream.
+    pub fn handle_frame(&mut self, peer: PeerId, frame: Frame, now: Duration) {
+        self.now = now;
+        if let Some(p) = self.peers.get_mut(&peer) {
+            p.last_byte = now;
+            self.receive(peer, frame);
+        }
+        self.finish();
+    }
+
+    /// Bytes of a model are arriving.
+    pub fn handle_progress(&mut self, peer: PeerId, progress: crate::wire::Progress, now: Duration) {
+        self.now = now;
+        let Some(p) = self.peers.get_mut(&peer) else { return };
+        p.last_byte = now;
+        let Some((model_id, _)) = p.arriving.clone() else { return };
+        if let Some(model) = self.stage.get_mut(&model_id)
+            && let Content::Arriving { progress: here, .. } = &mut model.content
+        {
+            *here = progress;
+            self.events.push_back(Event::ModelProgress { model_id, progress });
+        }
+    }
+
+    /// A connection ended, or its bytes made no sense.
+    pub fn handle_closed(&mut self, peer: PeerId, cause: CloseCause, now: Duration) {
+        self.now = now;
+        if self.peers.contains_key(&peer) {
+            match self.role {
+                Role::Joining(host) | Role::Guest(host) if host == peer => self.host_closed(cause),
+                _ => self.guest_closed(peer, cause),
+            }
+        }
+        self.finish();
+    }
+
+    /// A connection's outgoing queue is full: it is too slow to stay.
+    pub fn handle_too_slow(&mut self, peer: PeerId, now: Duration) {
+        let cause = CloseCause::Broken("too many messages wait for it, it is too slow".into());
+        self.transmits.retain(|t| !matches!(t, Transmit::Send { peer: to, .. } if *to == peer));
+        self.transmits.push_back(Transmit::Close { peer });
+        self.handle_closed(peer, cause, now);
+    }
+
+    /// The next thing to do with a connection.
+    pub fn poll_transmit(&mut self) -> Option<Transmit> {
+        self.transmits.pop_front()
+    }
+
+    /// The next thing that happened.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    /// When [`Self::handle_timeout`] is due, at the latest.
+    pub fn poll_timeout(&self) -> Option<Duration> {
+        let anything = !self.peers.is_empty() || self.participants.iter().next().is_some();
+        anything.then(|| self.tick.map_or(self.now, |tick| tick + presence::TICK))
+    }
+
+    /// Our participant id, name and colour.
+    pub fn identity(&self) -> &Identity {
+        &self.config.identity
+    }
+
+    /// All models, and the scene they stand in.
+    pub fn stage(&self) -> &Stage {
+        &self.stage
+    }
+
+    /// The present state, for the app.
+    pub fn view(&self, now: Duration) -> SessionView {
+        let label_of = |device_id: &str| {
+            if device_id == self.config.identity.device_id() {
+                self.config.identity.name.clone()
+            } else {
+                self.participants.get(device_id).map_or_else(|| device_id.to_owned(), Participant::label)
+            }
+        };
+        SessionView {
+            me: self.config.identity.clone(),
+            phase: match self.role {
+                Role::Alone => Phase::Alone,
+                Role::Host => Phase::Hosting,
+                Role::Joining(_) => Phase::Joining,
+                Role::Guest(_) => Phase::Guest,
+            },
+            participants: self
+                .participants
+                .iter()
+                .map(|p| ParticipantView {
+                    device_id: p.device_id.clone(),
+                    label: p.label(),
+                    colour: p.colour,
+                    client: p.client,
+                    presence: p.presence,
+                    body: p.body,
+                    poses: p.poses,
+                    pose_age: p.last_pose.map(|at| now.saturating_sub(at)),
+                })
+                .collect(),
+            models: self
+                .stage
+                .models()
+                .iter()
+                .map(|m| ModelView {
+                    id: m.id.clone(),
+                    name: m.name.clone(),
+                    pose: self.stage.world_pose(m),
+                    local_scale: m.local.scale,
+                    world_scale: m.local.scale * self.stage.scene.scale,
+                    shown: m.shown,
+                    shared: m.shared,
+                    glb: m.glb().cloned(),
+                    content: m.content_id(),
+                    bytes: m.bytes(),
+                    arriving: match m.content {
+                        Content::Arriving { progress, since, .. } => Some((progress, since)),
+                        Content::Here { .. } => None,
+                    },
+                    measure: m.measure,
+                    failed: m.failed.clone(),
+                    opener: m.opener.as_deref().map(label_of),
+                })
+                .collect(),
+            scene: self.stage.scene,
+            keep_aligned: self.stage.keep_aligned,
+            peers: self
+                .peers
+                .values()
+                .filter(|p| p.is_accepted())
+                .map(|p| PeerView {
+                    peer: p.id,
+                    device_id: p.label(),
+                    client: p.client,
+                    round_trip: p.round_trip,
+                    silent_for: now.saturating_sub(p.last_byte),
+                })
+                .collect(),
+            at: now,
+        }
+    }
+
+    /// Prefix and version, which both sides send at once.
+    fn greet(&mut self, peer: PeerId) {
+        let mut version = Version { version: Some(VERSION.to_owned()), ..Default::default() };
+        if !self.config.looksee_only {
+            let me = &self.config.identity;
+            version.ext = Some(EXTENSION);
+            version.id = Some(me.id.clone());
+            version.name = Some(me.name.clone());
+            version.colour = Some(me.colour.to_string());
+            version.app = Some(self.config.app.clone());
+            version.methods = Some("raw".to_owned());
+        }
+        let mut bytes = MEETING_PREFIX.to_vec();
+        bytes.extend_from_slice(&encode_frame(&Message::Version(version).encode()));
+        self.send_bytes(peer, Lane::Ordered, bytes.into(), Bytes::new());
+    }
+
+    fn send_bytes(&mut self, peer: PeerId, lane: Lane, head: Bytes, tail: Bytes) {
+        let outgoing = Outgoing { lane, head, tail };
+        self.transmits.push_back(Transmit::Send { peer, outgoing });
+    }
+
+    fn send(&mut self, peer: PeerId, message: &Message) {
+        if let Message::ModelShown(m) = message {
+            self.expect_echo(peer, &m.model_id, m.shown);
+        }
+        let frame = encode_frame(&message.encode());
+        self.send_bytes(peer, lane_of(message), frame, Bytes::new());
+    }
+
+    /// To every accepted connection, encoded once.
+    fn broadcast(&mut self, message: &Message) {
+        let frame = encode_frame(&message.encode());
+        self.broadcast_bytes(None, message, frame, Bytes::new());
+    }
+
+    /// The payload as it came, to every accepted connection but one.
+    fn relay(&mut self, from: PeerId, message: &Message, payload: Bytes) {
+        let length = (payload.len() as i32).to_le_bytes();
+        self.broadcast_bytes(Some(from), message, Bytes::copy_from_slice(&length), payload);
+    }
+
+    fn broadcast_bytes(&mut self, except: Option<PeerId>, message: &Message, head: Bytes, tail: Bytes) {
+        let optional = matches!(message, Message::WandPosition(_));
+        let now = self.now;
+        let to: Vec<PeerId> = self
+            .peers
+            .values()
+            .filter(|p| p.is_accepted() && Some(p.id) != except)
+            // A LookSee peer that is silent reads nothing: poses would pile up for it.
+            .filter(|p| {
+                !optional || p.is_convene() || now.saturating_sub(p.last_byte) < presence::STALE_AFTER
+            })
+            .map(|p| p.id)
+            .collect();
+        for peer in to {
+            if let Message::ModelShown(m) = message {
+                self.expect_echo(peer, &m.model_id, m.shown);
+            }
+            self.send_bytes(peer, lane_of(message), head.clone(), tail.clone());
+        }
+    }
+
+    fn expect_echo(&mut self, peer: PeerId, model_id: &str, shown: bool) {
+        let now = self.now;
+        if let Some(p) = self.peers.get_mut(&peer) {
+            p.expect_echo(model_id, shown, now);
+        }
+    }
+
+    /// An OpenModel frame, its bytes shared with everybody who gets it.
+    fn model_frame(&self, model: &Model) -> Option<(Lane, Bytes, Bytes)> {
+        use crate::wire::coordinates::{position_to_wire, rotation_to_wire};
+        let glb = model.glb()?.clone();
+        let pose = self.stage.world_pose(model);
+        let open = OpenModel {
+            model_id: model.id.clone(),
+            model_name: model.name.clone(),
+            position: messages::not_zero(position_to_wire(pose.position)),
+            rotation: rotation_to_wire(pose.rotation),
+            scale: model.local.scale,
+            opener: if self.config.looksee_only { None } else { model.opener.clone() },
+        };
+        let head = open.encode_head();
+        let length = i32::try_from(head.len() + glb.len()).ok()?;
+        let mut frame = length.to_le_bytes().to_vec();
+        frame.extend_from_slice(&head);
+        Some((Lane::Model { model_id: model.id.clone() }, frame.into(), glb))
+    }
+
+    fn send_model(&mut self, model_id: &str, to: &[PeerId]) {
+        let Some(model) = self.stage.get(model_id) else { return };
+        let Some((lane, head, tail)) = self.model_frame(model) else { return };
+        for &peer in to {
+            self.send_bytes(peer, lane.clone(), head.clone(), tail.clone());
+        }
+    }
+
+    fn accepted_peers(&self) -> Vec<PeerId> {
+        self.peers.values().filter(|p| p.is_accepted()).map(|p| p.id).collect()
+    }
+
+    fn finish(&mut self) {
+        if std::mem::take(&mut self.roster_dirty) && self.role == Role::Host {
+            self.send_roster();
+        }
+    }
+
+    /// The end of a meeting for us; models stay open here, as private ones.
+    fn leave(&mut self, reason: LeaveReason) {
+        for (peer, _) in std::mem::take(&mut self.peers) {
+            self.transmits.push_back(Transmit::Close { peer });
+        }
+        for participant in self.participants.drain() {
+            self.events.push_back(Event::ParticipantLeft { id: participant.device_id });
+        }
+        let unfinished: Vec<String> =
+            self.stage.models().iter().filter(|m| m.glb().is_none()).map(|m| m.id.clone()).collect();
+        for model_id in unfinished {
+            self.stage.remove(&model_id);
+            let error = "the meeting ended before all of it had arrived".to_owned();
+            self.events.push_back(Event::ModelFailed { model_id, error });
+        }
+        self.stage.iter_mut().for_each(|m| m.shared = false);
+        self.role = Role::Alone;
+        self.events.push_back(Event::Left { reason });
+    }
+}
+
+fn lane_of(message: &Message) -> Lane {
+    match message {
+        Message::ModelPosition(m) => Lane::Position { model_id: m.model_id.clone() },
+        Message::ScenePosition(_) => Lane::Position { model_id: String::new() },
+        Message::WandPosition(m) => Lane::Pose { device_id: m.device_id.clone() },
+        Message::Ping(_) | Message::Pong(_) => Lane::Urgent,
+        _ => Lane::Ordered,
+    }
+}

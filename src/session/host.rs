@@ -1,0 +1,285 @@
+//! What only a host does: take guests, relay, keep the roster.
+
+use bytes::Bytes;
+
+use super::{
+    Client, CloseCause, Colour, Event, Participant, PeerId, Presence, Role, Session, Transmit, device_id_of,
+    messages::not_zero, peer::Handshake,
+};
+use crate::{
+    transfer::Lane,
+    wire::{
+        MINIMUM_VERSION, Message, WireError,
+        coordinates::{position_to_wire, rotation_to_wire},
+        message::{
+            ErrorText, KeepAligned, ModelShown, ParticipantLeft, Roster, RosterEntry, ScenePosition, Version,
+        },
+    },
+};
+
+/// How long a connection must have been silent before a newer one may speak for
+/// its participant.
+const TAKE_OVER_AFTER: std::time::Duration = std::time::Duration::from_secs(1);
+
+impl Session {
+    /// The other side's version was read: take it or not.
+    pub(super) fn accept(&mut self, peer: PeerId, version: Version) {
+        let number = match version.number() {
+            Ok(number) => number,
+            Err(error @ WireError::BadVersion) => return self.fault(peer, &error.to_string()),
+            Err(error) => return self.fault(peer, &error.to_string()),
+        };
+        let text = version.version.clone().unwrap_or_default();
+        if self.role != Role::Host {
+            return self.accept_host(peer, number, &text, &version);
+        }
+        if number < MINIMUM_VERSION {
+            return self.refuse(
+                peer,
+                format!("Joining this meeting requires LookSee version 12 or higher.  You are using version {text}"),
+            );
+        }
+        let persons = 1 + self.peers.values().filter(|p| p.is_accepted()).count();
+        if persons >= self.config.max_participants {
+            let limit = self.config.max_participants;
+            return self.refuse(peer, format!("Meetings currently only allow {limit} persons."));
+        }
+        self.accepted(peer, &version);
+        let scene = self.scene_message();
+        self.send(peer, &scene);
+        let keep_aligned = self.keep_aligned_message();
+        self.send(peer, &keep_aligned);
+        if let Some((device_id, id)) = self.peers.get(&peer).filter(|p| p.is_convene()).and_then(|p| {
+            let id = p.participant_id.clone()?;
+            Some((device_id_of(&id).to_owned(), id))
+        }) {
+            self.seat(peer, &device_id, &id);
+        }
+        let (mut open, mut hidden) = (Vec::new(), Vec::new());
+        for model in self.stage.models().iter().filter(|m| m.shared && m.glb().is_some()) {
+            open.push(model.id.clone());
+            if !model.shown {
+                hidden.push(model.id.clone());
+            }
+        }
+        if self.peers.get(&peer).is_some_and(|p| p.is_convene()) {
+            // Names first: models can take a while.
+            let roster = self.roster_message();
+            self.send(peer, &roster);
+        }
+        for model_id in open {
+            self.send_model(&model_id, &[peer]);
+        }
+        for model_id in hidden {
+            self.send(peer, &Message::ModelShown(ModelShown { model_id, shown: false }));
+        }
+        let pose = self.pose_message(0);
+        self.send(peer, &pose);
+        self.roster_dirty = true;
+    }
+
+    /// Takes over what the version message says.
+    pub(super) fn accepted(&mut self, peer: PeerId, version: &Version) {
+        let (now, extension) = (self.now, !self.config.looksee_only && version.speaks_extension());
+        let Some(p) = self.peers.get_mut(&peer) else { return };
+        p.handshake = Handshake::Done;
+        p.accepted_at = now;
+        if extension {
+            p.client = Client::Convene;
+            p.participant_id = version.id.clone();
+            p.name = visible_name(version.name.as_deref().unwrap_or_default());
+            p.colour = version.colour.as_deref().and_then(Colour::parse);
+        }
+    }
+
+    fn refuse(&mut self, peer: PeerId, error: String) {
+        self.events.push_back(Event::PeerFault { peer, fault: format!("refused: {error}") });
+        self.send(peer, &Message::Error(ErrorText { error }));
+        self.transmits.push_back(Transmit::Close { peer });
+        self.peers.remove(&peer);
+    }
+
+    /// Gives a Convene guest its place among the participants, unless somebody
+    /// who is still heard has it.
+    fn seat(&mut self, peer: PeerId, device_id: &str, id: &str) {
+        if device_id == self.config.identity.device_id() || !self.may_speak_for(peer, device_id) {
+            return;
+        }
+        self.participants.remove(device_id);
+        let mut participant = Participant::new(device_id, peer);
+        participant.id = id.to_owned();
+        participant.client = Client::Convene;
+        let Some(p) = self.peers.get_mut(&peer) else { return };
+        participant.name = p.name.clone();
+        participant.colour = p.colour.unwrap_or(participant.colour);
+        p.device_id = Some(device_id.to_owned());
+        if self.participants.insert(participant) {
+            self.announce(device_id);
+        }
+    }
+
+    /// A device id belongs to the connection that introduced it, until that one
+    /// has been silent for a second and a newer one speaks for it.
+    pub(super) fn may_speak_for(&mut self, peer: PeerId, device_id: &str) -> bool {
+        if self.role != Role::Host {
+            // A guest hears everybody through its host.
+            return true;
+        }
+        let Some(p) = self.peers.get(&peer) else { return false };
+        if p.device_id.as_deref().is_some_and(|own| own != device_id) {
+            return false;
+        }
+        if p.participant_id.as_deref().is_some_and(|id| device_id_of(id) != device_id) {
+            return false;
+        }
+        let Some(owner) = self.participants.get(device_id).map(|owner| owner.peer) else { return true };
+        if owner == Some(peer) {
+            return true;
+        }
+        let silent = owner
+            .and_then(|o| self.peers.get(&o))
+            .is_none_or(|o| o.since <= p.since && self.now.saturating_sub(o.last_byte) >= TAKE_OVER_AFTER);
+        if !silent {
+            return false;
+        }
+        // The newer connection takes the place, without anybody leaving.
+        if let Some(old) = owner {
+            self.transmits.push_back(Transmit::Close { peer: old });
+            self.peers.remove(&old);
+        }
+        let (id, client) = (p_id(self, peer), self.peers.get(&peer).map(|p| p.client));
+        if let Some(participant) = self.participants.get_mut(device_id) {
+            participant.peer = Some(peer);
+            participant.away_since = None;
+            participant.presence = Presence::Live;
+            participant.id = id;
+            participant.client = client.unwrap_or(Client::LookSee);
+        }
+        if let Some(p) = self.peers.get_mut(&peer) {
+            p.device_id = Some(device_id.to_owned());
+        }
+        self.roster_dirty = true;
+        true
+    }
+
+    /// A guest's connection ended.
+    pub(super) fn guest_closed(&mut self, peer: PeerId, cause: CloseCause) {
+        let Some(gone) = self.peers.remove(&peer) else { return };
+        if let Some((model_id, _)) = gone.arriving
+            && self.stage.get(&model_id).is_some_and(|m| m.glb().is_none())
+        {
+            self.stage.remove(&model_id);
+            let error = "its sender left before all of it had arrived".to_owned();
+            self.events.push_back(Event::ModelFailed { model_id, error });
+        }
+        let fault = match cause {
+            CloseCause::Fault(fault) => Some(fault),
+            CloseCause::NotAMeeting => Some("it does not speak the meeting's protocol".to_owned()),
+            CloseCause::Finished | CloseCause::Broken(_) => None,
+        };
+        if let Some(fault) = fault {
+            self.events.push_back(Event::PeerFault { peer, fault });
+        }
+        let Some(device_id) = gone.device_id else { return };
+        self.remove_participant(&device_id);
+    }
+
+    /// A participant is gone: everybody is told.
+    pub(super) fn remove_participant(&mut self, device_id: &str) {
+        let Some(participant) = self.participants.remove(device_id) else { return };
+        if participant.poses > 0 {
+            self.broadcast(&Message::ParticipantLeft(ParticipantLeft { device_id: device_id.to_owned() }));
+        }
+        self.events.push_back(Event::ParticipantLeft { id: device_id.to_owned() });
+        self.roster_dirty = true;
+    }
+
+    /// A guest's model goes on to the others as it came; only where it had no id
+    /// it gets ours.
+    pub(super) fn relay_model(&mut self, from: PeerId, model_id: &str, payload: Bytes, rewrite: bool) {
+        let to: Vec<PeerId> = self.accepted_peers().into_iter().filter(|&p| p != from).collect();
+        if rewrite {
+            return self.send_model(model_id, &to);
+        }
+        let length = Bytes::copy_from_slice(&(payload.len() as i32).to_le_bytes());
+        for peer in to {
+            let lane = Lane::Model { model_id: model_id.to_owned() };
+            self.send_bytes(peer, lane, length.clone(), payload.clone());
+        }
+    }
+
+    pub(super) fn scene_message(&self) -> Message {
+        let scene = self.stage.scene;
+        Message::ScenePosition(ScenePosition {
+            position: position_to_wire(scene.position),
+            rotation: rotation_to_wire(scene.rotation),
+            scale: scene.scale,
+        })
+    }
+
+    pub(super) fn keep_aligned_message(&self) -> Message {
+        Message::KeepAligned(KeepAligned { keep_aligned: self.stage.keep_aligned })
+    }
+
+    pub(super) fn model_position_message(&self, model_id: &str) -> Option<Message> {
+        let model = self.stage.get(model_id)?;
+        let pose = self.stage.world_pose(model);
+        Some(Message::ModelPosition(crate::wire::message::ModelPosition {
+            model_id: model_id.to_owned(),
+            position: not_zero(position_to_wire(pose.position)),
+            rotation: rotation_to_wire(pose.rotation),
+            scale: model.local.scale,
+        }))
+    }
+
+    /// Our own pose, numbered.
+    pub(super) fn pose_message(&mut self, stamp: u64) -> Message {
+        let mut m = self.body.to_wire(self.config.identity.device_id());
+        if !self.config.looksee_only && stamp != 0 {
+            self.pose_seq += 1;
+            (m.seq, m.stamp) = (Some(self.pose_seq), Some(stamp));
+        }
+        Message::WandPosition(m)
+    }
+
+    pub(super) fn send_roster(&mut self) {
+        self.roster_number += 1;
+        let roster = self.roster_message();
+        let guests: Vec<PeerId> = self.peers.values().filter(|p| p.is_convene()).map(|p| p.id).collect();
+        for peer in guests {
+            self.send(peer, &roster);
+        }
+    }
+
+    fn roster_message(&mut self) -> Message {
+        let me = &self.config.identity;
+        let host = RosterEntry {
+            id: me.id.clone(),
+            device_id: me.device_id().to_owned(),
+            name: me.name.clone(),
+            colour: me.colour.to_string(),
+            client: Client::Convene.as_str().to_owned(),
+            state: Presence::Live.as_str().to_owned(),
+        };
+        let others = self.participants.iter().map(|p| RosterEntry {
+            id: p.id.clone(),
+            device_id: p.device_id.clone(),
+            name: p.name.clone(),
+            colour: if p.client == Client::Convene { p.colour.to_string() } else { String::new() },
+            client: p.client.as_str().to_owned(),
+            state: p.presence.as_str().to_owned(),
+        });
+        let participants = std::iter::once(host).chain(others).collect();
+        Message::Roster(Roster { number: self.roster_number, participants })
+    }
+}
+
+fn p_id(session: &Session, peer: PeerId) -> String {
+    session.peers.get(&peer).and_then(|p| p.participant_id.clone()).unwrap_or_default()
+}
+
+/// A name as it can be shown: one line, at most 40 characters.
+pub(super) fn visible_name(name: &str) -> String {
+    let clean: String = name.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    clean.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(40).collect()
+}

@@ -1,0 +1,387 @@
+//! What a message from a peer does, alike for host and guest but for the relay.
+
+use bytes::Bytes;
+
+use super::{
+    Body, Client, CloseCause, Content, Event, Model, Move, Participant, PeerId, Placement, Pose, Presence,
+    Role, Session, peer::Handshake,
+};
+use crate::wire::{
+    Frame, Message, ModelFrame, ModelHeader, Progress,
+    coordinates::{position_from_wire, rotation_from_wire},
+    message::{CloseModel, OpenModel, QuatJson, Vec3Json, WandPosition},
+};
+
+/// A LookSee peer that comes back gives all its models again, under new ids.
+/// A model that begins within this time of its coming may be such a copy.
+const RETURN_WINDOW: std::time::Duration = std::time::Duration::from_secs(10);
+
+impl Session {
+    pub(super) fn receive(&mut self, peer: PeerId, frame: Frame) {
+        let Some(p) = self.peers.get_mut(&peer) else { return };
+        match (p.handshake, frame) {
+            (Handshake::AwaitPrefix, Frame::Prefix) => p.handshake = Handshake::AwaitVersion,
+            (Handshake::AwaitVersion, Frame::Message(payload)) => {
+                match Message::decode(&payload, &self.config.limits) {
+                    Ok(Some(Message::Version(version))) => self.accept(peer, version),
+                    Ok(_) => self.fault(peer, "its first message is not its version"),
+                    Err(error) => self.fault(peer, &error.to_string()),
+                }
+            }
+            (Handshake::Done, Frame::Message(payload)) => {
+                match Message::decode(&payload, &self.config.limits) {
+                    Ok(Some(message)) => self.apply(peer, message, payload),
+                    Ok(None) => {}
+                    Err(error) => self.fault(peer, &error.to_string()),
+                }
+            }
+            (Handshake::Done, Frame::ModelStarted(header)) => self.model_started(peer, header),
+            (Handshake::Done, Frame::Model(model)) => self.model_arrived(peer, model),
+            // Types that nobody here knows.
+            (Handshake::Done, Frame::Skipped { .. }) => {}
+            _ => self.fault(peer, "its first message is not its version"),
+        }
+    }
+
+    /// Ends a connection that broke the rules.
+    pub(super) fn fault(&mut self, peer: PeerId, fault: &str) {
+        self.transmits.push_back(super::Transmit::Close { peer });
+        let cause = CloseCause::Fault(fault.to_owned());
+        match self.role {
+            Role::Joining(host) | Role::Guest(host) if host == peer => self.host_closed(cause),
+            _ => self.guest_closed(peer, cause),
+        }
+    }
+
+    /// Tells once of each kind of message that a peer's connection may not send.
+    fn ignored(&mut self, peer: PeerId, fault: &'static str) {
+        if self.peers.get_mut(&peer).is_some_and(|p| p.tell_once(fault)) {
+            self.events.push_back(Event::PeerFault { peer, fault: fault.to_owned() });
+        }
+    }
+
+    fn label(&self, peer: PeerId) -> String {
+        self.peers.get(&peer).map(super::Peer::label).unwrap_or_default()
+    }
+
+    fn apply(&mut self, peer: PeerId, message: Message, payload: Bytes) {
+        if message.message_type().is_extension() && !self.peers.get(&peer).is_some_and(|p| p.is_convene()) {
+            return self.ignored(peer, "it sent an extension message without announcing the extension");
+        }
+        let relayed = match &message {
+            Message::ModelPosition(m) => {
+                let to = Move {
+                    position: given_position(m.position),
+                    rotation: given_rotation(m.rotation),
+                    scale: given_scale(m.scale),
+                };
+                self.model_moved(peer, &m.model_id, to);
+                true
+            }
+            Message::WandPosition(m) => self.posed(peer, m),
+            Message::CloseModel(m) => {
+                self.model_closed(peer, &m.model_id);
+                true
+            }
+            Message::ModelShown(m) => self.model_shown(peer, &m.model_id, m.shown),
+            Message::ParticipantLeft(m) => self.participant_left(peer, &m.device_id),
+            Message::ScenePosition(m) => {
+                let to = Move {
+                    position: Some(position_from_wire(m.position)),
+                    rotation: given_rotation(m.rotation),
+                    scale: given_scale(m.scale),
+                };
+                if to.is_usable() {
+                    self.stage.move_scene(to);
+                    let (scene, from) = (self.stage.scene, self.label(peer));
+                    self.events.push_back(Event::SceneMoved { scene, from });
+                } else {
+                    self.ignored(peer, "it moved the scene out of the world");
+                }
+                to.is_usable()
+            }
+            Message::KeepAligned(m) => {
+                self.stage.keep_aligned = m.keep_aligned;
+                let (on, from) = (m.keep_aligned, self.label(peer));
+                self.events.push_back(Event::KeepAligned { on, from });
+                true
+            }
+            Message::Error(m) => {
+                let text: String = m.error.chars().take(500).collect();
+                if let Some(p) = self.peers.get_mut(&peer) {
+                    p.last_error = Some(text.clone());
+                }
+                self.events.push_back(Event::PeerMessage { text });
+                false
+            }
+            // A second version message changes nothing.
+            Message::Version(_) => false,
+            Message::Ping(value) => {
+                let pong = Message::Pong(*value);
+                self.send(peer, &pong);
+                false
+            }
+            Message::Pong(value) => {
+                self.ponged(peer, *value);
+                false
+            }
+            Message::Roster(roster) => {
+                if self.role == Role::Guest(peer) || self.role == Role::Joining(peer) {
+                    self.read_roster(peer, roster);
+                }
+                false
+            }
+        };
+        if !matches!(message, Message::Error(_) | Message::Ping(_) | Message::Pong(_)) {
+            self.joined_by(peer);
+        }
+        if relayed && self.role == Role::Host {
+            self.relay(peer, &message, payload);
+        }
+    }
+
+    fn model_moved(&mut self, peer: PeerId, model_id: &str, to: Move) {
+        if !to.is_usable() {
+            return self.ignored(peer, "it moved a model out of the world");
+        }
+        if self.stage.move_model(model_id, to).is_ok() {
+            let from = self.label(peer);
+            self.push_moved(model_id, from);
+        }
+    }
+
+    pub(super) fn push_moved(&mut self, model_id: &str, from: String) {
+        if let Some(model) = self.stage.get(model_id) {
+            let (pose, scale) = (self.stage.world_pose(model), model.local.scale);
+            self.events.push_back(Event::ModelMoved { model_id: model_id.to_owned(), pose, scale, from });
+        }
+    }
+
+    /// Whether it is to be relayed.
+    fn model_shown(&mut self, peer: PeerId, model_id: &str, shown: bool) -> bool {
+        let now = self.now;
+        if self.peers.get_mut(&peer).is_some_and(|p| p.is_echo(model_id, shown, now)) {
+            return false;
+        }
+        let from = self.label(peer);
+        match self.stage.get_mut(model_id) {
+            Some(model) if model.shown == shown => false,
+            Some(model) => {
+                model.shown = shown;
+                self.events.push_back(Event::ModelShown { model_id: model_id.to_owned(), shown, from });
+                true
+            }
+            // Like LookSee: unknown here, maybe known to others.
+            None => true,
+        }
+    }
+
+    fn model_closed(&mut self, peer: PeerId, model_id: &str) {
+        let from = self.label(peer);
+        if self.stage.get(model_id).is_some_and(|m| m.shared || m.glb().is_none()) {
+            self.stage.remove(model_id);
+            self.stop_arriving(model_id);
+            self.events.push_back(Event::ModelClosed { model_id: model_id.to_owned(), from });
+        }
+    }
+
+    /// If the model is arriving, its bytes are not wanted any more.
+    pub(super) fn stop_arriving(&mut self, model_id: &str) {
+        for p in self.peers.values_mut() {
+            if p.arriving.as_ref().is_some_and(|(id, _)| id == model_id) {
+                p.discard_arriving = true;
+            }
+        }
+    }
+
+    /// Whether it is to be relayed.
+    fn participant_left(&mut self, peer: PeerId, device_id: &str) -> bool {
+        if self.participants.get(device_id).is_some_and(|p| p.peer == Some(peer)) {
+            self.participants.remove(device_id);
+            if self.role == Role::Host
+                && let Some(p) = self.peers.get_mut(&peer)
+            {
+                p.device_id = None;
+            }
+            self.events.push_back(Event::ParticipantLeft { id: device_id.to_owned() });
+            self.roster_dirty = true;
+            true
+        } else {
+            self.ignored(peer, "it said that somebody left who is not its own to speak for");
+            false
+        }
+    }
+
+    /// Whether it is to be relayed.
+    fn posed(&mut self, peer: PeerId, m: &WandPosition) -> bool {
+        let device_id = &m.device_id;
+        if device_id == self.config.identity.device_id() {
+            self.ignored(peer, "it sent poses under our own id");
+            return false;
+        }
+        if !self.may_speak_for(peer, device_id) {
+            self.ignored(peer, "it sent poses of somebody who is not its own to speak for");
+            return false;
+        }
+        if self.participants.get(device_id).is_none() {
+            if !self.participants.insert(Participant::new(device_id, peer)) {
+                self.ignored(peer, "it brings more participants than a meeting can have");
+                return false;
+            }
+            if self.role == Role::Host
+                && let Some(p) = self.peers.get_mut(&peer)
+            {
+                p.device_id = Some(device_id.clone());
+            }
+            self.announce(device_id);
+        }
+        let now = self.now;
+        let Some(participant) = self.participants.get_mut(device_id) else { return false };
+        let body = Body::from_wire(m);
+        participant.body = Some(body);
+        participant.last_pose = Some(now);
+        participant.poses += 1;
+        if participant.client == Client::LookSee && participant.presence != Presence::Live {
+            participant.presence = Presence::Live;
+            self.events.push_back(Event::ParticipantState { id: device_id.clone(), state: Presence::Live });
+            self.roster_dirty = true;
+        }
+        self.events.push_back(Event::Pose { from: device_id.clone(), seq: m.seq, stamp: m.stamp, body });
+        true
+    }
+
+    /// A participant is new: an event, and a new roster.
+    pub(super) fn announce(&mut self, device_id: &str) {
+        if let Some(p) = self.participants.get(device_id) {
+            let (id, name, client) = (p.device_id.clone(), p.name.clone(), p.client);
+            self.events.push_back(Event::ParticipantJoined { id, name, client });
+        }
+        self.roster_dirty = true;
+    }
+
+    fn model_started(&mut self, peer: PeerId, header: ModelHeader) {
+        self.joined_by(peer);
+        let mut id = header.open.model_id.clone();
+        if id.is_empty() {
+            // LookSee lets every peer make up an id of its own, so that nothing
+            // about the model matches anywhere; a host of ours makes one for all.
+            id = format!("noid{:04}", self.stage.models().len());
+        }
+        let in_use = self.stage.get(&id).is_some_and(|m| m.shared || m.glb().is_none());
+        if in_use {
+            return self.fault(peer, "it opened a model under an id that is in use");
+        }
+        let (now, from) = (self.now, self.label(peer));
+        let total = self.stage.bytes() + header.glb_bytes as u64;
+        let Some(p) = self.peers.get_mut(&peer) else { return };
+        p.arriving = Some((id.clone(), now));
+        p.discard_arriving = false;
+        if total > self.config.max_model_bytes {
+            p.discard_arriving = true;
+            self.refuse_model(peer, &id, "the models of this meeting are too large together");
+            return;
+        }
+        // A private copy from an earlier meeting stays until the new one is whole.
+        if self.stage.get(&id).is_some() {
+            return;
+        }
+        let name = header.open.model_name.clone();
+        let progress = Progress { received: 0, total: header.glb_bytes };
+        let content = Content::Arriving { peer, progress, since: now };
+        self.insert_received(peer, id.clone(), &header.open, content);
+        self.events.push_back(Event::ModelOffered { model_id: id, name, bytes: header.glb_bytes, from });
+    }
+
+    /// A model that we do not take: its sender closes it again.
+    fn refuse_model(&mut self, peer: PeerId, model_id: &str, why: &str) {
+        let close = Message::CloseModel(CloseModel { model_id: model_id.to_owned() });
+        self.send(peer, &close);
+        self.events.push_back(Event::ModelFailed { model_id: model_id.to_owned(), error: why.to_owned() });
+    }
+
+    fn insert_received(&mut self, peer: PeerId, id: String, open: &OpenModel, content: Content) {
+        let pose = Pose::new(position_from_wire(open.position), rotation_from_wire(open.rotation));
+        let scale = given_scale(open.scale).unwrap_or(1.0);
+        let opener = open.opener.clone().filter(|o| !o.is_empty());
+        self.stage.insert(Model {
+            id,
+            name: if open.model_name.is_empty() { "model.glb".to_owned() } else { open.model_name.clone() },
+            local: self.stage.scene.local_from_world(pose, Placement::new(pose, scale).scale),
+            shown: true,
+            shared: true,
+            opener: opener.or_else(|| self.peers.get(&peer).and_then(|p| p.device_id.clone())),
+            measure: None,
+            content,
+            failed: None,
+            received: true,
+        });
+    }
+
+    fn model_arrived(&mut self, peer: PeerId, frame: ModelFrame) {
+        let from = self.label(peer);
+        let Some(p) = self.peers.get_mut(&peer) else { return };
+        let Some((model_id, since)) = p.arriving.take() else { return };
+        if std::mem::take(&mut p.discard_arriving) {
+            return;
+        }
+        let ModelFrame { open, payload, glb, content } = frame;
+        let maybe_returning =
+            p.client == Client::LookSee && since.saturating_sub(p.accepted_at) < RETURN_WINDOW;
+        let copy = |m: &&Model| m.shared && m.content_id() == Some(content);
+        if self.role == Role::Host && maybe_returning && self.stage.models().iter().any(|m| copy(&m)) {
+            self.stage.remove(&model_id);
+            self.events.push_back(Event::ModelClosed { model_id: model_id.clone(), from });
+            let close = Message::CloseModel(CloseModel { model_id });
+            return self.send(peer, &close);
+        }
+        // What is left of an earlier meeting and is the same file gives way.
+        let leftovers: Vec<String> = self
+            .stage
+            .models()
+            .iter()
+            .filter(|m| !m.shared && (m.id == model_id || m.received && m.content_id() == Some(content)))
+            .map(|m| m.id.clone())
+            .collect();
+        for old in leftovers {
+            self.stage.remove(&old);
+            self.events.push_back(Event::ModelClosed { model_id: old, from: from.clone() });
+        }
+        let here = Content::Here { glb: glb.clone(), id: content };
+        match self.stage.get_mut(&model_id) {
+            Some(model) => model.content = here,
+            None => {
+                self.insert_received(peer, model_id.clone(), &open, here);
+                let (name, bytes) = (open.model_name.clone(), glb.len());
+                self.events.push_back(Event::ModelOffered {
+                    model_id: model_id.clone(),
+                    name,
+                    bytes,
+                    from: from.clone(),
+                });
+            }
+        }
+        let name = self.stage.get(&model_id).map(|m| m.name.clone()).unwrap_or_default();
+        if self.role == Role::Host {
+            self.relay_model(peer, &model_id, payload, open.model_id.is_empty());
+        }
+        self.events.push_back(Event::ModelReceived { model_id, name, glb, from });
+    }
+}
+
+/// All zeros mean 'not given'.
+fn given_position(v: Vec3Json) -> Option<glam::Vec3> {
+    (v != Vec3Json::default()).then(|| position_from_wire(v))
+}
+
+fn given_rotation(q: QuatJson) -> Option<glam::Quat> {
+    (q != QuatJson::default()).then(|| rotation_from_wire(q))
+}
+
+fn given_scale(scale: f32) -> Option<f32> {
+    (scale != 0.0).then_some(scale)
+}
+
+/// A position that peers do not take for 'unchanged'.
+pub(super) fn not_zero(v: Vec3Json) -> Vec3Json {
+    if v == Vec3Json::default() { Vec3Json { x: 1e-6, ..v } } else { v }
+}

@@ -1,0 +1,101 @@
+//! Who is here, other than us.
+
+use std::time::Duration;
+
+use super::{Body, Client, Colour, PeerId, Presence};
+
+/// Participants that one meeting may have, the cap on what a host may make us
+/// keep.
+pub(super) const MAXIMUM: usize = 256;
+
+/// Somebody else in the meeting.
+#[derive(Debug, Clone)]
+pub struct Participant {
+    /// The id in its poses.
+    pub device_id: String,
+    /// Its own id; empty for LookSee.
+    pub id: String,
+    /// Its name; empty for LookSee.
+    pub name: String,
+    /// Announced, or made from its device id.
+    pub colour: Colour,
+    /// Which program it uses.
+    pub client: Client,
+    /// Whether it is still there.
+    pub presence: Presence,
+    /// Its latest pose.
+    pub body: Option<Body>,
+    /// When that came.
+    pub last_pose: Option<Duration>,
+    /// How many poses came.
+    pub poses: u64,
+    /// Over which connection it is heard; none: its seat is kept.
+    pub(super) peer: Option<PeerId>,
+    pub(super) away_since: Option<Duration>,
+    /// A host's roster named it.
+    pub(super) in_roster: bool,
+}
+
+impl Participant {
+    pub(super) fn new(device_id: &str, peer: PeerId) -> Self {
+        Self {
+            device_id: device_id.to_owned(),
+            id: String::new(),
+            name: String::new(),
+            colour: Colour::for_id(device_id),
+            client: Client::LookSee,
+            presence: Presence::Live,
+            body: None,
+            last_pose: None,
+            poses: 0,
+            peer: Some(peer),
+            away_since: None,
+            in_roster: false,
+        }
+    }
+
+    /// What people see: the name, or for LookSee the id.
+    pub fn label(&self) -> String {
+        if self.name.is_empty() { format!("LookSee {}", self.device_id) } else { self.name.clone() }
+    }
+}
+
+/// All of them, in the order in which they came.
+#[derive(Debug, Default)]
+pub(super) struct Participants(Vec<Participant>);
+
+impl Participants {
+    pub fn iter(&self) -> impl Iterator<Item = &Participant> {
+        self.0.iter()
+    }
+
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Participant> {
+        self.0.iter_mut()
+    }
+
+    pub fn get(&self, device_id: &str) -> Option<&Participant> {
+        self.0.iter().find(|p| p.device_id == device_id)
+    }
+
+    pub fn get_mut(&mut self, device_id: &str) -> Option<&mut Participant> {
+        self.0.iter_mut().find(|p| p.device_id == device_id)
+    }
+
+    /// False where there are too many already.
+    pub fn insert(&mut self, participant: Participant) -> bool {
+        let room = self.0.len() < MAXIMUM;
+        if room {
+            self.0.push(participant);
+        }
+        room
+    }
+
+    pub fn remove(&mut self, device_id: &str) -> Option<Participant> {
+        let at = self.0.iter().position(|p| p.device_id == device_id)?;
+        Some(self.0.remove(at))
+    }
+
+    pub fn drain(&mut self) -> Vec<Participant> {
+        std::mem::take(&mut self.0)
+    }
+}

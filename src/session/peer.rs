@@ -1,0 +1,110 @@
+//! One connection, as the session sees it.
+
+use std::{collections::VecDeque, time::Duration};
+
+use super::{Client, PeerId};
+
+/// A LookSee peer sends back each show or hide that it gets; one that comes
+/// within this time is taken for such an echo.
+pub(super) const ECHO_WINDOW: Duration = Duration::from_secs(1);
+const ECHOES: usize = 64;
+
+/// How far the handshake is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Handshake {
+    AwaitPrefix,
+    AwaitVersion,
+    /// The other side's version was read and is good.
+    Done,
+}
+
+/// A connection.
+#[derive(Debug)]
+pub(super) struct Peer {
+    pub id: PeerId,
+    pub handshake: Handshake,
+    pub client: Client,
+    /// Since when it is connected.
+    pub since: Duration,
+    /// When its version was accepted.
+    pub accepted_at: Duration,
+    pub last_byte: Duration,
+    /// Device id of the participant that it speaks for.
+    pub device_id: Option<String>,
+    /// Participant id from its version message.
+    pub participant_id: Option<String>,
+    pub name: String,
+    pub colour: Option<super::Colour>,
+    pub ping_sent_at: Option<Duration>,
+    pub round_trip: Option<Duration>,
+    /// The model that is arriving: its id, and when its first byte came.
+    pub arriving: Option<(String, Duration)>,
+    /// The model that is arriving is not wanted.
+    pub discard_arriving: bool,
+    /// Faults of this peer that were told once.
+    pub told: Vec<&'static str>,
+    /// Text of an error message; the reason, should the connection end now.
+    pub last_error: Option<String>,
+    echoes: VecDeque<(String, bool, Duration)>,
+}
+
+impl Peer {
+    pub fn new(id: PeerId, now: Duration) -> Self {
+        Self {
+            id,
+            handshake: Handshake::AwaitPrefix,
+            client: Client::LookSee,
+            since: now,
+            accepted_at: now,
+            last_byte: now,
+            device_id: None,
+            participant_id: None,
+            name: String::new(),
+            colour: None,
+            ping_sent_at: None,
+            round_trip: None,
+            arriving: None,
+            discard_arriving: false,
+            told: Vec::new(),
+            last_error: None,
+            echoes: VecDeque::new(),
+        }
+    }
+
+    pub fn is_accepted(&self) -> bool {
+        self.handshake == Handshake::Done
+    }
+
+    pub fn is_convene(&self) -> bool {
+        self.is_accepted() && self.client == Client::Convene
+    }
+
+    /// How events call it.
+    pub fn label(&self) -> String {
+        self.device_id.clone().unwrap_or_default()
+    }
+
+    /// A show or hide goes to this peer.
+    pub fn expect_echo(&mut self, model_id: &str, shown: bool, now: Duration) {
+        if self.client == Client::LookSee {
+            self.echoes.truncate(ECHOES - 1);
+            self.echoes.push_front((model_id.to_owned(), shown, now));
+        }
+    }
+
+    /// Whether a show or hide from this peer is the echo of one that went to it.
+    pub fn is_echo(&mut self, model_id: &str, shown: bool, now: Duration) -> bool {
+        self.echoes.retain(|(_, _, at)| now.saturating_sub(*at) < ECHO_WINDOW);
+        let oldest = self.echoes.iter().rposition(|(id, s, _)| id == model_id && *s == shown);
+        oldest.is_some_and(|at| self.echoes.remove(at).is_some())
+    }
+
+    /// Whether this fault is to be told: once for each kind.
+    pub fn tell_once(&mut self, fault: &'static str) -> bool {
+        let first = !self.told.contains(&fault);
+        if first {
+            self.told.push(fault);
+        }
+        first
+    }
+}

@@ -1,0 +1,113 @@
+//! What the app is told: not a queue of changes but the whole present state,
+//! which it compares with what it has shown.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+
+use super::{Body, Client, Colour, ContentId, Identity, Measure, PeerId, Placement, Pose, Presence};
+use crate::wire::Progress;
+
+/// Where we stand in a meeting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Phase {
+    /// No meeting.
+    #[default]
+    Alone,
+    /// We host one.
+    Hosting,
+    /// A host is being reached or has not taken us yet.
+    Joining,
+    /// We are a guest.
+    Guest,
+}
+
+/// The state of a meeting at one moment.
+#[derive(Debug, Clone)]
+pub struct SessionView {
+    /// Ourselves.
+    pub me: Identity,
+    /// Where we stand.
+    pub phase: Phase,
+    /// Everybody else.
+    pub participants: Vec<ParticipantView>,
+    /// In the order in which they were opened.
+    pub models: Vec<ModelView>,
+    /// The common parent of all models, room space.
+    pub scene: Placement,
+    /// Whether models keep their places relative to each other.
+    pub keep_aligned: bool,
+    /// The connections.
+    pub peers: Vec<PeerView>,
+    /// What the session's clock said when this was made.
+    pub at: Duration,
+}
+
+/// Somebody else.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ParticipantView {
+    /// The id in its poses, which tells participants apart.
+    pub device_id: String,
+    /// What people read.
+    pub label: String,
+    /// Of wands and label.
+    pub colour: Colour,
+    /// Which program it uses.
+    pub client: Client,
+    /// Whether it is still there.
+    pub presence: Presence,
+    /// In room space; none before its first pose.
+    pub body: Option<Body>,
+    /// How many poses came: changes whenever `body` is newer.
+    pub poses: u64,
+    /// Age of the pose.
+    pub pose_age: Option<Duration>,
+}
+
+/// An open model.
+#[derive(Debug, Clone)]
+pub struct ModelView {
+    /// Its id in the meeting.
+    pub id: String,
+    /// File name.
+    pub name: String,
+    /// World pose, room space.
+    pub pose: Pose,
+    /// Scale within the scene, the number that is sent.
+    pub local_scale: f32,
+    /// Scene's scale times `local_scale`: metres of the largest side.
+    pub world_scale: f32,
+    /// Shown or hidden.
+    pub shown: bool,
+    /// Whether it is the meeting's.
+    pub shared: bool,
+    /// Its bytes, once all are here.
+    pub glb: Option<Bytes>,
+    /// Their hash.
+    pub content: Option<ContentId>,
+    /// Bytes, here or announced.
+    pub bytes: usize,
+    /// While it arrives: how far it is, and since when.
+    pub arriving: Option<(Progress, Duration)>,
+    /// Its bounding box, once known.
+    pub measure: Option<Measure>,
+    /// Why it cannot be shown here, if so.
+    pub failed: Option<String>,
+    /// Label of who opened it, where known.
+    pub opener: Option<String>,
+}
+
+/// A connection.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PeerView {
+    /// Its number.
+    pub peer: PeerId,
+    /// Device id of who speaks over it, empty before it is known.
+    pub device_id: String,
+    /// Which program the other side uses.
+    pub client: Client,
+    /// Time for a message there and back, where the other side answers pings.
+    pub round_trip: Option<Duration>,
+    /// Since the last byte.
+    pub silent_for: Duration,
+}
