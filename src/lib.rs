@@ -1,1 +1,3 @@
 //! Convene: a meeting around 3D models.
+
+pub mod model;
