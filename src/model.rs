@@ -32,7 +32,14 @@ mod topology;
 mod uri;
 mod warnings;
 
+pub mod bvh;
+pub mod check;
 pub mod pack;
+pub mod split;
+
+#[cfg(test)]
+#[path = "../tests/common/glb.rs"]
+mod testing;
 
 pub use bounds::Bounds;
 pub use decoded::{Colors, Counts, DecodedModel, Instance, Primitive, Topology};
@@ -71,7 +78,7 @@ pub fn decode(glb: &[u8], limits: &Limits, cancel: &Cancel) -> Result<DecodedMod
     let buffers = Buffers::load(&document, container.bin, limits, &mut warnings);
     let mut model = geometry(&buffers, &placed, limits, cancel, &mut warnings)?;
     if model.instances.is_empty() {
-        let reason = warnings.first().unwrap_or("the scene of the file holds no meshes");
+        let reason = warnings.first_fault().unwrap_or("the scene of the file holds no meshes");
         return Err(DecodeError::Nothing(reason.to_owned()));
     }
     let mut used = vec![false; document.materials.len()];
@@ -109,7 +116,7 @@ fn geometry(
     for &Placed { mesh, transform } in placed {
         let Some(primitives) = meshes.get_mut(mesh) else {
             let count = document.meshes.len();
-            warnings.push(error::Fault::Unresolved { what: "mesh", index: mesh, count });
+            warnings.fault(error::Fault::Unresolved { what: "mesh", index: mesh, count });
             continue;
         };
         let primitives = match primitives {
@@ -118,7 +125,7 @@ fn geometry(
                 let start = model.primitives.len();
                 let list = document.meshes.get(mesh).map_or(&[][..], |mesh| &mesh.primitives);
                 if list.is_empty() {
-                    warnings.push(format_args!("mesh {mesh} is empty"));
+                    warnings.fault(format_args!("mesh {mesh} is empty"));
                 }
                 for (number, json) in list.iter().enumerate() {
                     if cancel.is_cancelled() {
@@ -129,7 +136,7 @@ fn geometry(
                         Err(Failure::Stop(error)) => return Err(error),
                         Err(Failure::Skip(fault)) => {
                             warnings
-                                .push(format_args!("mesh {mesh}, primitive {number} is left out: {fault}"));
+                                .fault(format_args!("mesh {mesh}, primitive {number} is left out: {fault}"));
                         }
                     }
                 }
@@ -156,7 +163,7 @@ fn place(
     let Some(primitive) = model.primitives.get(instance.primitive) else { return Ok(()) };
     let bounds = primitive.bounds.transformed(&instance.transform);
     if !bounds.is_finite() || !bounds.size().is_finite() {
-        warnings.push("a mesh is placed beyond the range of numbers and left out");
+        warnings.fault("a mesh is placed beyond the range of numbers and left out");
         return Ok(());
     }
     let counts = &mut model.counts;

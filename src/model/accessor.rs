@@ -220,6 +220,15 @@ impl<'a> Elements<'a> {
         (self.count as u64).saturating_mul(self.width as u64)
     }
 
+    /// Whether this is the largest number that the components can hold.
+    pub(super) fn is_largest(&self, index: u32) -> bool {
+        match self.component.bytes() {
+            1 => index == u32::from(u8::MAX),
+            2 => index == u32::from(u16::MAX),
+            _ => index == u32::MAX,
+        }
+    }
+
     /// All components as indices.
     pub(super) fn indices(&self) -> Result<Vec<u32>, Fault> {
         let all = 0..self.count;

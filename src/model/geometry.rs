@@ -79,7 +79,7 @@ impl Reader<'_> {
         let mode = Mode::from_gltf(json.mode.map_or(4, |mode| mode.0))?;
         let position = json.attributes.position.ok_or(Fault::NoPositions)?;
         let position = Elements::find(self.buffers, position)?;
-        let (mut indices, range) = self.indices(json.indices, mode, position.count)?;
+        let (mut indices, range) = self.indices(json.indices, mode, position.count, warnings)?;
         let rest = mode.to_list(&mut indices);
         if rest > 0 {
             warnings.push(format_args!("{rest} vertices at the end make no whole {}", mode.element_name()));
@@ -121,6 +121,7 @@ impl Reader<'_> {
         accessor: Option<Whole>,
         mode: Mode,
         vertices: usize,
+        warnings: &mut Warnings,
     ) -> Result<(Vec<u32>, Range<usize>), Failure> {
         let Some(accessor) = accessor else {
             self.spent.elements(mode, vertices as u64, self.limits)?;
@@ -137,6 +138,10 @@ impl Reader<'_> {
         let (first, last) = (min as usize, max as usize);
         if last >= vertices {
             return Err(Fault::IndexOutOfRange { index: max, count: vertices }.into());
+        }
+        if elements.is_largest(max) {
+            // Elsewhere it begins a new strip, but glTF has no such thing.
+            warnings.push(format_args!("index {max} is reserved: taken as an ordinary one"));
         }
         let used = last.saturating_sub(first).saturating_add(1);
         // Worth it only if much is saved; else everything stays as in the file.

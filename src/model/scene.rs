@@ -48,7 +48,7 @@ pub(super) fn placements(
             if transform.is_finite() {
                 placed.push(Placed { mesh: mesh.index(), transform });
             } else {
-                walk.warnings.push(format_args!("node {number} is nowhere: its transform is not finite"));
+                walk.warnings.fault(format_args!("node {number} is nowhere: its transform is not finite"));
             }
         }
         walk.push_all(&node.children, model_from_node, depth + 1);
@@ -81,12 +81,12 @@ impl Walk<'_> {
                     *met = true;
                     self.stack.push(Visit { node, model_from_parent, depth });
                 }
-                Some(_) => self.warnings.push(format_args!(
+                Some(_) => self.warnings.fault(format_args!(
                     "node {node} is in a loop or has more than one parent: it is shown once"
                 )),
                 None => self
                     .warnings
-                    .push(format_args!("node {node} does not exist, the file has {}", self.nodes.len())),
+                    .fault(format_args!("node {node} does not exist, the file has {}", self.nodes.len())),
             }
         }
     }
@@ -97,7 +97,7 @@ fn roots(document: &Document, warnings: &mut Warnings) -> Vec<Whole> {
     let scene = default.and_then(|scene| document.scenes.get(scene));
     if let (Some(number), None) = (default, scene) {
         let count = document.scenes.len();
-        warnings.push(format_args!("scene {number} does not exist, the file has {count}"));
+        warnings.fault(format_args!("scene {number} does not exist, the file has {count}"));
     }
     if let Some(scene) = scene.or(document.scenes.first()) {
         return scene.nodes.clone();

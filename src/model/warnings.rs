@@ -13,6 +13,7 @@ const MAX_QUOTED_CHARS: usize = 80;
 pub(super) struct Warnings {
     lines: Vec<String>,
     left_out: usize,
+    fault: Option<String>,
 }
 
 impl Warnings {
@@ -27,9 +28,17 @@ impl Warnings {
         }
     }
 
-    /// The first warning: the reason to give if nothing is left to be shown.
-    pub(super) fn first(&self) -> Option<&str> {
-        self.lines.first().map(String::as_str)
+    /// A warning about something that is not shown because of it.
+    pub(super) fn fault(&mut self, fault: impl Display) {
+        if self.fault.is_none() {
+            self.fault = Some(fault.to_string());
+        }
+        self.push(fault);
+    }
+
+    /// The first fault: the reason to give if nothing is left to be shown.
+    pub(super) fn first_fault(&self) -> Option<&str> {
+        self.fault.as_deref()
     }
 
     pub(super) fn into_lines(mut self) -> Vec<String> {
