@@ -1,8 +1,12 @@
 //! Convene: a meeting around 3D models.
 
+pub mod cli;
 pub mod files;
+pub mod headless;
+pub mod model;
 pub mod net;
 pub mod notice;
+pub mod opening;
 pub mod session;
 pub mod settings;
 pub mod threads;
