@@ -111,7 +111,7 @@ fn what_the_goldens_say() {
             scale: 1.0,
         })
     );
-    let wand = QuatJson { x: 0.5, w: 0.866_025_45, ..Default::default() };
+    let wand = QuatJson { x: 0.5, w: 0.866_025_4, ..Default::default() };
     assert_eq!(
         decode("wand_position"),
         Message::WandPosition(WandPosition {
