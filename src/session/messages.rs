@@ -64,7 +64,7 @@ impl Session {
         self.peers.get(&peer).map(super::Peer::label).unwrap_or_default()
     }
 
-    fn apply(&mut self, peer: PeerId, message: Message, payload: Bytes) {
+    fn apply(&mut self, peer: PeerId, message: Message, mut payload: Bytes) {
         if message.message_type().is_extension() && !self.peers.get(&peer).is_some_and(|p| p.is_convene()) {
             return self.ignored(peer, "it sent an extension message without announcing the extension");
         }
@@ -92,6 +92,10 @@ impl Session {
                 };
                 if to.is_usable() {
                     self.stage.move_scene(to);
+                    if to.scale.is_none() || to.rotation.is_none() {
+                        // LookSee peers would take a missing scale for zero.
+                        payload = self.scene_message().encode().into();
+                    }
                     let (scene, from) = (self.stage.scene, self.label(peer));
                     self.events.push_back(Event::SceneMoved { scene, from });
                 } else {
