@@ -6,6 +6,13 @@
 //! Where we differ on purpose, the difference names its row of [`DEVIATIONS`];
 //! any other difference fails.
 
+#![allow(
+    clippy::expect_used,
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test that cannot go on fails, and tells what it leaves out"
+)]
+
 #[allow(dead_code, reason = "shared between tests, each of which uses a part")]
 #[path = "common/meeting.rs"]
 mod meeting;

@@ -1,6 +1,13 @@
 //! The meeting's rules, on a simulated clock: sessions and scripted peers joined
 //! by links in memory (`tests/common/meeting.rs`).
 
+#![allow(
+    clippy::expect_used,
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test that cannot go on fails, and tells what it leaves out"
+)]
+
 #[allow(dead_code, reason = "shared between tests, each of which uses a part")]
 #[path = "common/meeting.rs"]
 mod meeting;

@@ -113,6 +113,17 @@ impl Session {
         }
     }
 
+    /// Those whose place was still taken when they came.
+    pub(super) fn seat_the_unseated(&mut self) {
+        let unseated = self.peers.values().filter(|p| p.is_convene() && p.device_id.is_none());
+        let unseated: Vec<(PeerId, String)> = unseated
+            .filter_map(|p| Some((p.id, device_id_of(p.participant_id.as_deref()?).to_owned())))
+            .collect();
+        for (peer, device_id) in unseated {
+            self.seat(peer, &device_id);
+        }
+    }
+
     /// A device id belongs to the connection that introduced it, until that one
     /// has been silent for a second and a newer one speaks for it.
     pub(super) fn may_speak_for(&mut self, peer: PeerId, device_id: &str) -> bool {

@@ -58,6 +58,9 @@ impl Session {
                 }
             }
         }
+        if self.role == Role::Host {
+            self.seat_the_unseated();
+        }
         self.update_presence(now);
         self.believe_doubts(now);
         self.settle(now);

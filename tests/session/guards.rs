@@ -140,6 +140,15 @@ fn a_convene_guest_that_came_too_early_is_itself_all_the_same() {
         let bob = world.participant(node, "bbbbbbbb").expect("Bob is here");
         assert_eq!((bob.label.as_str(), bob.client), ("Bob", Client::Convene), "node {node}");
     }
+    // Nor does somebody who does not move have to wait for a place for ever.
+    let third = world.add(config('b', "Bob"));
+    world.join(third, host);
+    world.run(ms(100));
+    world.do_command(second, Command::Leave);
+    world.run(ms(500));
+    for node in [host, c] {
+        assert!(world.participant(node, "bbbbbbbb").is_some(), "node {node} knows the third");
+    }
 }
 
 #[test]

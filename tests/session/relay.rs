@@ -231,7 +231,7 @@ fn a_pose_that_waits_does_not_outlive_its_owner() {
     world.do_command(b, Command::Leave);
     world.run(secs(3));
     let bobs = |p: &[u8]| json_of(p).0.contains("bbbbbbbb");
-    let last = world.scripts[script].heard.iter().filter(|(_, p)| bobs(p)).next_back();
+    let last = world.scripts[script].heard.iter().rfind(|(_, p)| bobs(p));
     assert_eq!(last.map(|(_, p)| p[0]), Some(8), "the goodbye is the last word about Bob");
     assert!(world.participant(c, "bbbbbbbb").is_none(), "no ghost at a Convene guest");
 }

@@ -150,3 +150,76 @@ fn a_guest_ignores_the_echo_of_its_own_change() {
     assert_eq!(world.heard(script, 7).len(), 2);
     assert_eq!(shown_events(&world, guest), 2, "its own two changes");
 }
+
+/// A guest of a scripted LookSee host with one model.
+fn guest_with_box(seed: u64) -> (World, usize, usize) {
+    let mut world = World::new(seed);
+    let guest = world.add(config('b', "Bob"));
+    let script = world.script_hosts(guest);
+    world.say_hello(script, "17");
+    let open = convene::wire::message::OpenModel {
+        model_id: "box".into(),
+        rotation: convene::wire::message::QuatJson { w: 1.0, ..Default::default() },
+        ..Default::default()
+    };
+    world.say_model(script, &open, &glb(1, 900));
+    world.run(ms(200));
+    (world, guest, script)
+}
+
+#[test]
+fn a_wish_that_looks_like_an_echo_is_believed_in_the_end() {
+    let (mut world, guest, script) = guest_with_box(6);
+    // Both within one frame of the host, which therefore echoes neither.
+    world.do_command(guest, show("box", false));
+    world.do_command(guest, show("box", true));
+    world.run(ms(300));
+    // Then somebody there hides it.
+    world.say_json(script, 7, r#"{"model_id":"box","shown":false}"#);
+    world.run(ms(1500));
+    assert!(!world.is_shown(guest, "box"), "hidden a second later at the latest");
+    assert_eq!(world.heard(script, 7).len(), 2, "and nothing is said back");
+    // A wish that comes after the time of echoes is believed at once.
+    world.run(secs(2));
+    world.say_json(script, 7, r#"{"model_id":"box","shown":true}"#);
+    world.run(ms(50));
+    assert!(world.is_shown(guest, "box"));
+}
+
+#[test]
+fn a_doubt_is_lifted_by_what_comes_next() {
+    let (mut world, guest, script) = guest_with_box(7);
+    world.do_command(guest, show("box", false));
+    world.run(ms(30));
+    world.do_command(guest, show("box", true));
+    world.run(ms(30));
+    for shown in [false, true] {
+        world.say_json(script, 7, &format!(r#"{{"model_id":"box","shown":{shown}}}"#));
+        world.run(ms(30));
+    }
+    for _ in 0..60 {
+        world.run(ms(50));
+        assert!(world.is_shown(guest, "box"), "both were echoes");
+    }
+}
+
+#[test]
+fn a_looksee_guest_that_toggles_at_once_is_followed_by_all() {
+    let mut world = World::new(8);
+    let host = world.add_host(config('a', "Ada"));
+    let guest = world.add(config('b', "Bob"));
+    world.do_command(host, open("box", &glb(1, 900)));
+    world.join(guest, host);
+    let script = world.script_joins(host);
+    world.say_hello(script, "17");
+    world.run(ms(300));
+    // The host toggles twice within one of its frames: no echo; then its person hides it.
+    world.do_command(host, show("box", false));
+    world.do_command(host, show("box", true));
+    world.run(ms(200));
+    world.say_json(script, 7, r#"{"model_id":"box","shown":false}"#);
+    world.run(secs(4));
+    assert!(!world.is_shown(host, "box") && !world.is_shown(guest, "box"), "its wish holds for all");
+    let last = world.heard(script, 7).pop();
+    assert_eq!(last.as_deref(), Some(r#"{"model_id":"box","shown":false}"#), "and it is told so");
+}
