@@ -1,0 +1,404 @@
+//! Where a ray hits a model: a tree of boxes over its triangles.
+//!
+//! For pointing and grabbing: built once per model on a worker thread, then asked
+//! from any thread, every frame. Needs about 40 bytes per triangle.
+
+use glam::Vec3;
+
+use super::bounds::Bounds;
+use super::decoded::{DecodedModel, Topology};
+
+/// Items in a leaf at most, unless their centres coincide.
+const LEAF_ITEMS: usize = 8;
+
+/// Planes tried per split are one less.
+const BINS: usize = 16;
+
+/// Below this depth nodes are halved by number, so that the tree stays shallow
+/// whatever the shapes: 64 levels hold more than a model may.
+const MAX_SAH_DEPTH: u32 = 32;
+
+/// In place of a triangle's first corner: the second number is that of a box.
+const BOX: u32 = u32::MAX;
+
+/// A tree of boxes over everything in a model, in model space (glTF units).
+#[derive(Debug, Clone, Default)]
+pub struct Bvh {
+    nodes: Vec<Node>,
+    /// Corners of the triangles, in the order of the leaves.
+    items: Vec<[u32; 3]>,
+    /// All vertices of all instances, transformed.
+    points: Vec<[f32; 3]>,
+    /// Boxes around instances of lines and points, which no ray hits exactly.
+    boxes: Vec<Bounds>,
+}
+
+/// Where a ray meets a model.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Hit {
+    /// From the origin of the ray, in model units.
+    pub distance: f32,
+    /// In model space.
+    pub point: Vec3,
+    /// Unit normal of the surface itself (not a vertex normal), towards the
+    /// origin of the ray: both sides of a triangle are hit.
+    pub normal: Vec3,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Node {
+    min: [f32; 3],
+    /// Of a leaf its first item; else its first child, which the second follows.
+    first: u32,
+    max: [f32; 3],
+    /// Of a leaf the number of items; else 0.
+    count: u32,
+}
+
+/// An item while the tree is built.
+#[derive(Debug, Clone, Copy)]
+struct Item {
+    bounds: Bounds,
+    center: Vec3,
+    corners: [u32; 3],
+}
+
+impl Bvh {
+    /// Builds the tree. Instances of lines and points count as their boxes.
+    #[must_use]
+    pub fn build(model: &DecodedModel) -> Self {
+        let (mut items, points, boxes) = flatten(model);
+        let mut nodes = Vec::with_capacity(items.len() / 3 + 1);
+        nodes.push(Node::of(&items, 0));
+        let mut stack = vec![(0usize, 0usize, items.len(), 0u32)];
+        while let Some((node, from, to, depth)) = stack.pop() {
+            let Some(part) = items.get_mut(from..to).filter(|part| part.len() > LEAF_ITEMS) else { continue };
+            let middle = from + split(part, depth);
+            let (Some(left), Some(right)) = (items.get(from..middle), items.get(middle..to)) else {
+                continue;
+            };
+            let children = nodes.len();
+            if let (Some(node), Ok(first)) = (nodes.get_mut(node), u32::try_from(children)) {
+                (node.first, node.count) = (first, 0);
+            }
+            nodes.push(Node::of(left, from));
+            nodes.push(Node::of(right, middle));
+            stack.push((children, from, middle, depth + 1));
+            stack.push((children + 1, middle, to, depth + 1));
+        }
+        Self { nodes, items: items.iter().map(|item| item.corners).collect(), points, boxes }
+    }
+
+    /// The nearest point of the model on a ray, both in model space. The
+    /// direction may be of any length; distances are in model units all the same.
+    #[must_use]
+    pub fn raycast(&self, origin: Vec3, direction: Vec3, max_distance: f32) -> Option<Hit> {
+        let direction = direction.try_normalize()?;
+        let inverse = direction.recip();
+        let mut nearest: Option<(f32, Vec3)> = None;
+        let mut limit = max_distance;
+        let mut stack = Vec::with_capacity(64);
+        let root = self.nodes.first()?;
+        stack.extend(root.enter(origin, inverse, limit).map(|distance| (distance, *root)));
+        while let Some((distance, node)) = stack.pop() {
+            if distance > limit {
+                continue;
+            }
+            let first = node.first as usize;
+            if node.count > 0 {
+                for item in self.items.iter().skip(first).take(node.count as usize) {
+                    if let Some((distance, normal)) = self.hit(item, origin, direction, limit) {
+                        limit = distance;
+                        nearest = Some((distance, normal));
+                    }
+                }
+            } else if let (Some(&a), Some(&b)) = (self.nodes.get(first), self.nodes.get(first + 1)) {
+                let enter = |node: Node| node.enter(origin, inverse, limit).map(|distance| (distance, node));
+                match (enter(a), enter(b)) {
+                    // The nearer is looked at first: often the other need not be then.
+                    (Some(a), Some(b)) if a.0 <= b.0 => stack.extend([b, a]),
+                    (a, b) => stack.extend(a.into_iter().chain(b)),
+                }
+            }
+        }
+        let (distance, normal) = nearest?;
+        let normal = if normal.dot(direction) > 0.0 { -normal } else { normal };
+        Some(Hit { distance, point: origin + direction * distance, normal })
+    }
+
+    fn hit(&self, item: &[u32; 3], origin: Vec3, direction: Vec3, limit: f32) -> Option<(f32, Vec3)> {
+        let [first, second, third] = item.map(|number| number as usize);
+        if item.first() == Some(&BOX) {
+            return hit_box(self.boxes.get(second)?, origin, direction, limit);
+        }
+        let corner = |index: usize| self.points.get(index).copied().map(Vec3::from);
+        hit_triangle([corner(first)?, corner(second)?, corner(third)?], origin, direction, limit)
+    }
+}
+
+/// Everything in a model that can be hit.
+fn flatten(model: &DecodedModel) -> (Vec<Item>, Vec<[f32; 3]>, Vec<Bounds>) {
+    let placed = || {
+        model
+            .instances
+            .iter()
+            .filter_map(|instance| Some((model.primitives.get(instance.primitive)?, instance.transform)))
+    };
+    // The decoder's limits keep these sums small; what a u32 does not reach is left out.
+    let mut items = Vec::with_capacity(placed().map(|(primitive, _)| primitive.elements()).sum());
+    let mut points = Vec::with_capacity(placed().map(|(primitive, _)| primitive.positions.len()).sum());
+    let mut boxes = Vec::new();
+    for (primitive, transform) in placed() {
+        if primitive.topology != Topology::Triangles {
+            let bounds = primitive.bounds.transformed(&transform);
+            if let Ok(number) = u32::try_from(boxes.len()) {
+                items.push(Item { bounds, center: bounds.center(), corners: [BOX, number, 0] });
+                boxes.push(bounds);
+            }
+            continue;
+        }
+        let start = points.len();
+        points.extend(
+            primitive.positions.iter().map(|&point| transform.transform_point3(point.into()).to_array()),
+        );
+        for triangle in primitive.indices.as_chunks::<3>().0 {
+            let corners = triangle.map(|index| start + index as usize);
+            let corner = |index: usize| points.get(index).copied().map(Vec3::from);
+            let [Some(a), Some(b), Some(c)] = corners.map(corner) else { continue };
+            let [Ok(i), Ok(j), Ok(k)] = corners.map(u32::try_from) else { continue };
+            let bounds = Bounds { min: a.min(b).min(c), max: a.max(b).max(c) };
+            // A corner that is no number would spoil every box above it.
+            if bounds.is_finite() && i != BOX {
+                items.push(Item { bounds, center: bounds.center(), corners: [i, j, k] });
+            }
+        }
+    }
+    (items, points, boxes)
+}
+
+/// Reorders items for two children and tells where the second begins: never 0, nor the end.
+fn split(items: &mut [Item], depth: u32) -> usize {
+    let half = items.len() / 2;
+    let centers = items.iter().fold(Bounds::empty(), |bounds, item| bounds.with(item.center));
+    let size = centers.size();
+    let axis = size.max_position();
+    let extent = size.max_element();
+    if extent <= 0.0 || !extent.is_finite() {
+        return half;
+    }
+    let along = |item: &Item| item.center.to_array().get(axis).copied().unwrap_or_default();
+    let start = centers.min.to_array().get(axis).copied().unwrap_or_default();
+    if depth < MAX_SAH_DEPTH {
+        let scale = BINS as f32 / extent;
+        let bin = |item: &Item| (((along(item) - start) * scale) as usize).min(BINS - 1);
+        if let Some(plane) = cheapest_plane(items, bin) {
+            let mut middle = 0;
+            for i in 0..items.len() {
+                if items.get(i).is_some_and(|item| bin(item) < plane) {
+                    items.swap(i, middle);
+                    middle += 1;
+                }
+            }
+            if middle > 0 && middle < items.len() {
+                return middle;
+            }
+        }
+    }
+    items.select_nth_unstable_by(half, |a, b| along(a).total_cmp(&along(b)));
+    half
+}
+
+/// The first bin of the second child for which (surface x number) of both is least.
+fn cheapest_plane(items: &[Item], bin: impl Fn(&Item) -> usize) -> Option<usize> {
+    let mut bins = [(Bounds::empty(), 0u32); BINS];
+    for item in items {
+        if let Some((bounds, count)) = bins.get_mut(bin(item)) {
+            *bounds = bounds.union(item.bounds);
+            *count += 1;
+        }
+    }
+    let sweep = |bins: &mut dyn Iterator<Item = &(Bounds, u32)>| {
+        let mut costs = [0.0f32; BINS];
+        let (mut bounds, mut count) = (Bounds::empty(), 0);
+        for (cost, bin) in costs.iter_mut().zip(bins) {
+            bounds = bounds.union(bin.0);
+            count += bin.1;
+            let size = bounds.size();
+            *cost = (size.x * size.y + size.y * size.z + size.z * size.x) * count as f32;
+        }
+        costs
+    };
+    let below = sweep(&mut bins.iter());
+    let mut above = sweep(&mut bins.iter().rev());
+    above.reverse();
+    let planes = below.iter().zip(above.iter().skip(1)).map(|(below, above)| below + above);
+    let cheapest = planes.enumerate().min_by(|a, b| a.1.total_cmp(&b.1));
+    cheapest.map(|(before, _)| before + 1)
+}
+
+impl Node {
+    /// A leaf.
+    fn of(items: &[Item], first: usize) -> Self {
+        let bounds = items.iter().fold(Bounds::empty(), |bounds, item| bounds.union(item.bounds));
+        Self {
+            min: bounds.min.to_array(),
+            first: u32::try_from(first).unwrap_or(u32::MAX),
+            max: bounds.max.to_array(),
+            count: u32::try_from(items.len()).unwrap_or(0),
+        }
+    }
+
+    /// How far along the ray the box begins, if it is met within the limit.
+    fn enter(&self, origin: Vec3, inverse: Vec3, limit: f32) -> Option<f32> {
+        let a = (Vec3::from(self.min) - origin) * inverse;
+        let b = (Vec3::from(self.max) - origin) * inverse;
+        // A ray within a face of the box gives 0 times infinity: max and min pass over
+        // it, so that the box is entered.
+        let (near, far) = (a.min(b), a.max(b));
+        let enter = near.x.max(near.y).max(near.z).max(0.0);
+        // Rounding must not lose a triangle in a face of its box.
+        let leave = far.x.min(far.y).min(far.z).min(limit) * (1.0 + 4.0 * f32::EPSILON);
+        (enter <= leave).then_some(enter)
+    }
+}
+
+/// Möller and Trumbore's test, for both sides.
+fn hit_triangle([a, b, c]: [Vec3; 3], origin: Vec3, direction: Vec3, limit: f32) -> Option<(f32, Vec3)> {
+    let (ab, ac) = (b - a, c - a);
+    let across = direction.cross(ac);
+    let determinant = ab.dot(across);
+    let inverse = determinant.recip();
+    if !inverse.is_finite() {
+        return None;
+    }
+    let from_a = origin - a;
+    let u = from_a.dot(across) * inverse;
+    let up = from_a.cross(ab);
+    let v = direction.dot(up) * inverse;
+    if !(u >= 0.0 && v >= 0.0 && u + v <= 1.0) {
+        return None;
+    }
+    let distance = ac.dot(up) * inverse;
+    if !(distance >= 0.0 && distance <= limit) {
+        return None;
+    }
+    let unit = ab.normalize_or_zero().cross(ac.normalize_or_zero());
+    Some((distance, unit.try_normalize()?))
+}
+
+/// Where a ray enters a box; where it leaves it, from within.
+fn hit_box(bounds: &Bounds, origin: Vec3, direction: Vec3, limit: f32) -> Option<(f32, Vec3)> {
+    let inverse = direction.recip();
+    let a = (bounds.min - origin) * inverse;
+    let b = (bounds.max - origin) * inverse;
+    let (near, far) = (a.min(b), a.max(b));
+    let (enter, leave) = (near.max_element(), far.min_element());
+    if !(enter <= leave && leave >= 0.0) {
+        return None;
+    }
+    let (distance, axis) =
+        if enter >= 0.0 { (enter, near.max_position()) } else { (leave, far.min_position()) };
+    (distance <= limit).then(|| (distance, Vec3::AXES.get(axis).copied().unwrap_or(Vec3::X)))
+}
+
+#[cfg(test)]
+mod tests {
+    use glam::Affine3A;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::model::{Instance, Primitive};
+
+    fn model(positions: Vec<[f32; 3]>, topology: Topology, transforms: &[Affine3A]) -> DecodedModel {
+        let primitive = Primitive {
+            topology,
+            normals: None,
+            colors: None,
+            uvs: None,
+            bounds: Bounds::of_points(&positions),
+            indices: (0..positions.len() as u32).collect(),
+            positions,
+            material: None,
+        };
+        let instances = transforms.iter().map(|&transform| Instance { primitive: 0, transform }).collect();
+        DecodedModel { primitives: vec![primitive], instances, ..DecodedModel::default() }
+    }
+
+    fn brute_force(model: &DecodedModel, origin: Vec3, direction: Vec3, max: f32) -> Option<f32> {
+        let direction = direction.try_normalize()?;
+        let mut nearest: Option<f32> = None;
+        for instance in &model.instances {
+            let primitive = &model.primitives[instance.primitive];
+            for triangle in primitive.indices.as_chunks::<3>().0 {
+                let corners = triangle
+                    .map(|i| instance.transform.transform_point3(primitive.positions[i as usize].into()));
+                if let Some((distance, _)) = hit_triangle(corners, origin, direction, max) {
+                    nearest = Some(nearest.map_or(distance, |nearest| nearest.min(distance)));
+                }
+            }
+        }
+        nearest
+    }
+
+    fn vec3(range: std::ops::Range<f32>) -> impl Strategy<Value = Vec3> {
+        prop::array::uniform3(range).prop_map(Vec3::from)
+    }
+
+    proptest! {
+        #[test]
+        fn finds_what_brute_force_finds(
+            centers in prop::collection::vec((vec3(-10.0..10.0), vec3(-1.0..1.0), vec3(-1.0..1.0)), 1..200),
+            // Whole numbers meet faces of boxes exactly.
+            whole in any::<bool>(),
+            origin in vec3(-15.0..15.0),
+            target in vec3(-10.0..10.0),
+            moved in vec3(-5.0..5.0),
+        ) {
+            let round = |v: Vec3| if whole { v.round() } else { v };
+            let positions: Vec<_> = centers.into_iter()
+                .flat_map(|(a, b, c)| [a, a + b * 3.0, a + c * 3.0].map(|v| round(v).to_array()))
+                .collect();
+            let transforms = [Affine3A::IDENTITY, Affine3A::from_translation(round(moved))];
+            let model = model(positions, Topology::Triangles, &transforms);
+            let (origin, direction) = (round(origin), round(target) - round(origin));
+            let bvh = Bvh::build(&model);
+            for max in [f32::INFINITY, 8.0] {
+                let hit = bvh.raycast(origin, direction, max);
+                prop_assert_eq!(hit.map(|hit| hit.distance), brute_force(&model, origin, direction, max));
+                if let Some(hit) = hit {
+                    prop_assert!(hit.normal.is_normalized() && hit.normal.dot(direction) <= 0.0);
+                    prop_assert!(hit.point.distance(origin) <= max + 1e-3);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn equal_triangles_make_a_shallow_tree() {
+        let positions = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]].repeat(10_000);
+        let bvh = Bvh::build(&model(positions, Topology::Triangles, &[Affine3A::IDENTITY]));
+        let hit = bvh.raycast(Vec3::new(0.25, 0.25, 5.0), Vec3::NEG_Z * 3.0, 10.0).unwrap();
+        assert_eq!((hit.distance, hit.normal), (5.0, Vec3::Z));
+        assert!(bvh.nodes.len() < 10_000);
+    }
+
+    #[test]
+    fn nothing_is_hit_where_nothing_is() {
+        assert!(Bvh::default().raycast(Vec3::ZERO, Vec3::X, 1.0).is_none());
+        assert!(Bvh::build(&DecodedModel::default()).raycast(Vec3::ZERO, Vec3::X, 1.0).is_none());
+        let flat = model(vec![[0.0; 3]; 3], Topology::Triangles, &[Affine3A::IDENTITY]);
+        assert!(Bvh::build(&flat).raycast(Vec3::ZERO, Vec3::X, 1.0).is_none());
+        assert!(Bvh::build(&flat).raycast(Vec3::ZERO, Vec3::ZERO, 1.0).is_none());
+    }
+
+    #[test]
+    fn lines_and_points_are_hit_by_their_box() {
+        let positions = vec![[-1.0, -1.0, -1.0], [1.0, 1.0, 1.0]];
+        let bvh = Bvh::build(&model(positions, Topology::Lines, &[Affine3A::IDENTITY]));
+        let hit = bvh.raycast(Vec3::new(5.0, 0.5, 0.0), Vec3::NEG_X, 100.0).unwrap();
+        assert_eq!((hit.distance, hit.normal), (4.0, Vec3::X));
+        let hit = bvh.raycast(Vec3::ZERO, Vec3::NEG_X, 100.0).unwrap();
+        assert_eq!((hit.distance, hit.normal), (1.0, Vec3::X));
+        assert!(bvh.raycast(Vec3::new(5.0, 1.5, 0.0), Vec3::NEG_X, 100.0).is_none());
+    }
+}

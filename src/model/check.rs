@@ -1,0 +1,181 @@
+//! What a file holds and whether it can be shown, for people and for scripts.
+//!
+//! Behind `convene check`. Not for deciding anything while a meeting runs.
+
+use std::fmt;
+use std::path::Path;
+use std::time::Instant;
+
+use serde::Serialize;
+
+use super::limits::{Cancel, Limits};
+use super::pack::{Packed, read_model_file};
+use super::{DecodedModel, decode};
+
+/// What was found out about one file.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Report {
+    /// The path that was given.
+    pub file: String,
+    /// Whether something of it can be shown.
+    pub ok: bool,
+    /// The name that a meeting would show.
+    pub name: String,
+    /// Bytes that a meeting would send, side files included.
+    pub bytes: u64,
+    /// Triangles drawn.
+    pub triangles: u64,
+    /// Vertices stored.
+    pub vertices: u64,
+    /// Lines drawn.
+    pub lines: u64,
+    /// Points drawn.
+    pub points: u64,
+    /// Meshes that are shown.
+    pub meshes: u64,
+    /// Nodes in the file.
+    pub nodes: u64,
+    /// Materials in the file.
+    pub materials: u64,
+    /// Textures that are shown.
+    pub textures: u64,
+    /// Lengths of the box around everything along x, y and z, in the file's units.
+    pub size: [f32; 3],
+    /// The middle of that box, in the file's units.
+    pub center: [f32; 3],
+    /// The factor that makes its longest side 1 m.
+    pub unit_scale: f32,
+    /// What was left out or repaired.
+    pub warnings: Vec<String>,
+    /// Why nothing can be shown.
+    pub error: Option<String>,
+    /// How long reading and decoding took.
+    pub seconds: f64,
+}
+
+/// Reads and decodes a file as a meeting would.
+#[must_use]
+pub fn check_file(path: &Path, limits: &Limits) -> Report {
+    let start = Instant::now();
+    let mut report = Report { file: path.display().to_string(), ..Report::default() };
+    match read_model_file(path, limits) {
+        Ok(packed) => report.decode(packed, limits),
+        Err(error) => report.error = Some(error.to_string()),
+    }
+    report.ok = report.error.is_none();
+    report.seconds = start.elapsed().as_secs_f64();
+    report
+}
+
+impl Report {
+    fn decode(&mut self, packed: Packed, limits: &Limits) {
+        self.name = packed.name;
+        self.bytes = packed.glb.len() as u64;
+        self.warnings = packed.warnings;
+        match decode(&packed.glb, limits, &Cancel::default()) {
+            Ok(model) => self.describe(model),
+            Err(error) => self.error = Some(error.to_string()),
+        }
+    }
+
+    fn describe(&mut self, model: DecodedModel) {
+        let counts = model.counts;
+        self.triangles = counts.triangles;
+        self.vertices = counts.vertices;
+        self.lines = counts.lines;
+        self.points = counts.points;
+        self.meshes = counts.meshes;
+        self.nodes = counts.nodes;
+        self.materials = model.materials.len() as u64;
+        self.textures = model.textures.len() as u64;
+        self.size = model.bounds.size().to_array();
+        self.center = model.bounds.center().to_array();
+        self.unit_scale = model.unit_scale();
+        self.warnings.extend(model.warnings);
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.error {
+            Some(error) => writeln!(f, "{}: cannot be shown: {error}", self.file)?,
+            None => {
+                writeln!(f, "{}: can be shown", self.file)?;
+                let [x, y, z] = self.size;
+                for (count, what) in
+                    [(self.triangles, "triangles"), (self.lines, "lines"), (self.points, "points")]
+                {
+                    if count > 0 {
+                        writeln!(f, "  {} {what}", grouped(count))?;
+                    }
+                }
+                let plural = |count: u64, what| {
+                    format!("{} {what}{}", grouped(count), if count == 1 { "" } else { "s" })
+                };
+                writeln!(
+                    f,
+                    "  {} vertices, {}, {}, {}, {}",
+                    grouped(self.vertices),
+                    if self.meshes == 1 {
+                        "1 mesh".to_owned()
+                    } else {
+                        format!("{} meshes", grouped(self.meshes))
+                    },
+                    plural(self.nodes, "node"),
+                    plural(self.materials, "material"),
+                    plural(self.textures, "texture"),
+                )?;
+                writeln!(f, "  size {x:.4} x {y:.4} x {z:.4} in the file's units")?;
+                writeln!(f, "  {} bytes, read in {:.3} s", grouped(self.bytes), self.seconds)?;
+            }
+        }
+        for warning in &self.warnings {
+            writeln!(f, "  warning: {warning}")?;
+        }
+        Ok(())
+    }
+}
+
+/// 1234567 as 1,234,567.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::testing::Glb;
+
+    #[test]
+    fn numbers_are_grouped() {
+        for (number, text) in
+            [(0, "0"), (999, "999"), (1000, "1,000"), (885_832, "885,832"), (1 << 30, "1,073,741,824")]
+        {
+            assert_eq!(grouped(number), text);
+        }
+    }
+
+    #[test]
+    fn a_report_says_what_there_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("two words.glb");
+        std::fs::write(&path, Glb::quad().build()).unwrap();
+        let report = check_file(&path, &Limits::default());
+        assert!(report.ok && report.error.is_none());
+        assert_eq!((report.triangles, report.vertices, report.name.as_str()), (2, 4, "two words"));
+        let text = report.to_string();
+        assert!(text.contains("2 triangles") && text.contains("size 1.0000 x 1.0000 x 0.0000"), "{text}");
+
+        let report = check_file(&folder.path().join("none.glb"), &Limits::default());
+        assert!(!report.ok && report.to_string().contains("none.glb: cannot be shown"));
+        serde_json::to_string(&report).unwrap();
+    }
+}

@@ -1,0 +1,112 @@
+//! Why a model cannot be shown, and why a part of it is left out.
+
+use thiserror::Error;
+
+/// Why a file could not be decoded. The texts are meant to be read by a person.
+#[derive(Debug, Error)]
+pub enum DecodeError {
+    /// The file is larger than [`Limits::max_bytes`](super::Limits::max_bytes).
+    #[error("the file has {bytes} bytes, more than the limit of {limit}")]
+    TooLarge {
+        /// Bytes of the file.
+        bytes: u64,
+        /// The limit.
+        limit: u64,
+    },
+    /// The bytes are not a GLB container or glTF text, or the container is damaged.
+    #[error(transparent)]
+    Container(#[from] ContainerError),
+    /// The description in the file is not JSON or not glTF's.
+    #[error("the description of the model cannot be read: {0}")]
+    Json(#[from] serde_json::Error),
+    /// More of something than the limit.
+    #[error("the model has {count} {what}, more than the limit of {limit}")]
+    TooMany {
+        /// What there is too much of, in the plural.
+        what: &'static str,
+        /// How many there are, at least.
+        count: u64,
+        /// The limit.
+        limit: u64,
+    },
+    /// A glTF of another major version.
+    #[error("the file needs glTF version {0}, only version 2.0 can be read")]
+    Version(String),
+    /// The file requires an extension of glTF that is not supported.
+    #[error("the file requires the extension {0}, which this version cannot read")]
+    Extension(String),
+    /// The file requires a compression that is not supported.
+    #[error("the file uses compression {0}, which this version cannot read")]
+    Compression(String),
+    /// The file was read, but nothing in it can be shown.
+    #[error("nothing to show: {0}")]
+    Nothing(String),
+    /// [`Cancel::cancel`](super::Cancel::cancel) was called.
+    #[error("cancelled")]
+    Cancelled,
+}
+
+/// Why the outermost layer of the file cannot be read.
+#[derive(Debug, Error, PartialEq, Eq)]
+pub enum ContainerError {
+    /// Neither the magic number of GLB nor JSON text.
+    #[error("the file is neither GLB nor glTF text")]
+    NotGltf,
+    /// A GLB of another version.
+    #[error("invalid GLB: version {0}, only version 2 can be read")]
+    Version(u32),
+    /// The header promises more bytes than there are.
+    #[error("invalid GLB: the header says {stated} bytes, but the file has {actual}")]
+    Truncated {
+        /// Bytes according to the header.
+        stated: u64,
+        /// Bytes there are.
+        actual: u64,
+    },
+    /// A chunk reaches beyond the end.
+    #[error("invalid GLB: a chunk of {stated} bytes at byte {offset}, but only {available} are left")]
+    ChunkTooLong {
+        /// Bytes according to the chunk's header.
+        stated: u64,
+        /// Where the chunk's content begins.
+        offset: u64,
+        /// Bytes left there.
+        available: u64,
+    },
+    /// The first chunk is not the description.
+    #[error("invalid GLB: the first chunk is not JSON")]
+    NoJson,
+}
+
+/// Why a part of a model is left out. Becomes a warning.
+#[derive(Debug, Error)]
+pub(super) enum Fault {
+    #[error("{what} {index} does not exist, the file has {count}")]
+    Unresolved { what: &'static str, index: usize, count: usize },
+    #[error("{what} {index} needs {needed} bytes, but only {available} are there")]
+    TooShort { what: &'static str, index: usize, needed: u64, available: u64 },
+    #[error("accessor {index} has a stride of {stride} bytes for elements of {size}")]
+    SmallStride { index: usize, stride: u64, size: u64 },
+    #[error("accessor {index} has {found}, which is not allowed for {wanted}")]
+    Format { index: usize, found: String, wanted: &'static str },
+    #[error("accessor {0} has no elements")]
+    NoElements(usize),
+    #[error("{what}: {found} elements for {wanted} positions")]
+    CountMismatch { what: &'static str, found: usize, wanted: usize },
+    #[error("index {index} is beyond its {count} vertices")]
+    IndexOutOfRange { index: u32, count: usize },
+    #[error("accessor {0} replaces elements that it does not have")]
+    SparseOutOfRange(usize),
+    #[error("a position is not a finite number")]
+    NonFinite,
+    #[error("it has no positions")]
+    NoPositions,
+    #[error("mode {0} is unknown")]
+    Mode(u32),
+    #[error("too few vertices for one {0}")]
+    TooFew(&'static str),
+    #[error("buffer {index}: {reason}")]
+    Buffer { index: usize, reason: String },
+    #[error("{0}")]
+    Image(String),
+}

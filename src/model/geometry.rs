@@ -1,0 +1,296 @@
+//! One primitive of a mesh: vertices, indices and what is made up if missing.
+
+use std::ops::Range;
+
+use super::accessor::{Component, Elements};
+use super::bounds::Bounds;
+use super::buffers::Buffers;
+use super::decoded::{Colors, Primitive, Topology};
+use super::document::{self, Whole};
+use super::error::{DecodeError, Fault};
+use super::limits::Limits;
+use super::topology::Mode;
+use super::warnings::Warnings;
+use super::{material, normals};
+
+/// How far a normal's squared length may be from 1 before it is worth a warning:
+/// signed bytes are about 1 % off.
+const UNIT_TOLERANCE: f32 = 0.1;
+
+/// Why a primitive was not read.
+pub(super) enum Failure {
+    /// It is left out, the others are read.
+    Skip(Fault),
+    /// The whole file is given up.
+    Stop(DecodeError),
+}
+
+impl From<Fault> for Failure {
+    fn from(fault: Fault) -> Self {
+        Self::Skip(fault)
+    }
+}
+
+/// What was read so far. Never given back, also for what is left out later, so
+/// that it bounds the time as well as the memory.
+#[derive(Debug, Default)]
+pub(super) struct Spent {
+    vertices: u64,
+    elements: u64,
+}
+
+impl Spent {
+    fn vertices(&mut self, count: usize, limits: &Limits) -> Result<(), Failure> {
+        self.vertices = self.vertices.saturating_add(count as u64);
+        within("vertices", self.vertices, limits.max_vertices).map_err(Failure::Stop)
+    }
+
+    fn elements(&mut self, mode: Mode, indices: u64, limits: &Limits) -> Result<(), Failure> {
+        self.elements = self.elements.saturating_add(mode.elements(indices));
+        let what = match mode.topology() {
+            Topology::Triangles => "triangles",
+            Topology::Lines => "lines",
+            Topology::Points => "points",
+        };
+        within(what, self.elements, limits.max_triangles).map_err(Failure::Stop)
+    }
+}
+
+/// An error if there are more than the limit.
+pub(super) fn within(what: &'static str, count: u64, limit: u64) -> Result<(), DecodeError> {
+    if count > limit { Err(DecodeError::TooMany { what, count, limit }) } else { Ok(()) }
+}
+
+/// Reads primitives of one file.
+pub(super) struct Reader<'a> {
+    pub(super) buffers: &'a Buffers<'a>,
+    pub(super) limits: &'a Limits,
+    pub(super) spent: Spent,
+}
+
+impl Reader<'_> {
+    /// Reads a primitive. Attributes of a wrong format are left out with a
+    /// warning; what would show something else than was meant fails.
+    pub(super) fn read(
+        &mut self,
+        json: &document::Primitive,
+        warnings: &mut Warnings,
+    ) -> Result<Primitive, Failure> {
+        let mode = Mode::from_gltf(json.mode.map_or(4, |mode| mode.0))?;
+        let position = json.attributes.position.ok_or(Fault::NoPositions)?;
+        let position = Elements::find(self.buffers, position)?;
+        let (mut indices, range) = self.indices(json.indices, mode, position.count, warnings)?;
+        let rest = mode.to_list(&mut indices);
+        if rest > 0 {
+            warnings.push(format_args!("{rest} vertices at the end make no whole {}", mode.element_name()));
+        }
+        if indices.is_empty() {
+            return Err(Fault::TooFew(mode.element_name()).into());
+        }
+        self.spent.vertices(range.len(), self.limits)?;
+        let attributes = Attributes { buffers: self.buffers, count: position.count, range: range.clone() };
+        let material = self.material(json, warnings);
+        let positions: Vec<[f32; 3]> = position.floats(range, "positions")?;
+        if !all_finite(positions.as_flattened()) {
+            return Err(Fault::NonFinite.into());
+        }
+        if position.component != Component::F32 && !declares_quantization(self.buffers) {
+            warnings.push("positions are integers, but KHR_mesh_quantization is not declared");
+        }
+        let bounds = Bounds::of_points(&positions);
+        let mut normals = attributes.normals(json.attributes.normal, warnings)?;
+        if normals.is_none() && mode.topology() == Topology::Triangles {
+            normals = Some(normals::smooth(&positions, &indices, bounds.largest_side()));
+        }
+        Ok(Primitive {
+            topology: mode.topology(),
+            normals,
+            colors: attributes.colors(json.attributes.color_0, warnings)?,
+            uvs: attributes.uvs(json, warnings)?,
+            positions,
+            indices,
+            material,
+            bounds,
+        })
+    }
+
+    /// The indices, and the range of vertices that they need. Many primitives may
+    /// share one array of vertices: then each reads its part only.
+    fn indices(
+        &mut self,
+        accessor: Option<Whole>,
+        mode: Mode,
+        vertices: usize,
+        warnings: &mut Warnings,
+    ) -> Result<(Vec<u32>, Range<usize>), Failure> {
+        let Some(accessor) = accessor else {
+            self.spent.elements(mode, vertices as u64, self.limits)?;
+            // Before there is an array of them: without a buffer view they cost the file nothing.
+            within("vertices", vertices as u64, self.limits.max_vertices).map_err(Failure::Stop)?;
+            let end = u32::try_from(vertices).unwrap_or(u32::MAX);
+            return Ok(((0..end).collect(), 0..vertices));
+        };
+        let elements = Elements::find(self.buffers, accessor)?;
+        let count = elements.scalars();
+        self.spent.elements(mode, count, self.limits)?;
+        let mut indices = elements.indices()?;
+        let (min, max) = indices.iter().fold((u32::MAX, 0), |(min, max), &i| (min.min(i), max.max(i)));
+        let (first, last) = (min as usize, max as usize);
+        if last >= vertices {
+            return Err(Fault::IndexOutOfRange { index: max, count: vertices }.into());
+        }
+        if elements.is_largest(max) {
+            // Elsewhere it begins a new strip, but glTF has no such thing.
+            warnings.push(format_args!("index {max} is reserved: taken as an ordinary one"));
+        }
+        let used = last.saturating_sub(first).saturating_add(1);
+        // Worth it only if much is saved; else everything stays as in the file.
+        if used > vertices / 2 {
+            return Ok((indices, 0..vertices));
+        }
+        for index in &mut indices {
+            *index -= min;
+        }
+        Ok((indices, first..first.saturating_add(used)))
+    }
+
+    fn material(&self, json: &document::Primitive, warnings: &mut Warnings) -> Option<usize> {
+        let index = json.material?.index();
+        let count = self.buffers.document().materials.len();
+        if index >= count {
+            warnings.push(format_args!("material {index} does not exist, the file has {count}"));
+        }
+        (index < count).then_some(index)
+    }
+}
+
+/// The attributes beside the positions.
+struct Attributes<'a> {
+    buffers: &'a Buffers<'a>,
+    /// Vertices in the file.
+    count: usize,
+    /// Those that are wanted.
+    range: Range<usize>,
+}
+
+impl<'a> Attributes<'a> {
+    fn find(&self, accessor: Whole, what: &'static str) -> Result<Elements<'a>, Fault> {
+        let elements = Elements::find(self.buffers, accessor)?;
+        if elements.count == self.count {
+            Ok(elements)
+        } else {
+            Err(Fault::CountMismatch { what, found: elements.count, wanted: self.count })
+        }
+    }
+
+    fn normals(
+        &self,
+        accessor: Option<Whole>,
+        warnings: &mut Warnings,
+    ) -> Result<Option<Vec<[f32; 3]>>, Fault> {
+        let Some(accessor) = accessor else { return Ok(None) };
+        let elements = self.find(accessor, "normals")?;
+        let read = elements.floats(self.range.clone(), "normals");
+        let Some(normals) = or_warn(read, warnings)? else { return Ok(None) };
+        if !all_finite(normals.as_flattened()) {
+            warnings.push("a normal is not a finite number: normals are computed");
+            return Ok(None);
+        }
+        let off = |n: &&[f32; 3]| !(n.iter().map(|v| v * v).sum::<f32>() - 1.0).abs().le(&UNIT_TOLERANCE);
+        // Unnormalized integers have a direction all the same.
+        if elements.component == Component::F32 || elements.normalized {
+            let count = normals.iter().filter(off).count();
+            if count > 0 {
+                warnings.push(format_args!("{count} normals are not of unit length"));
+            }
+        }
+        Ok(Some(normals))
+    }
+
+    fn colors(&self, accessor: Option<Whole>, warnings: &mut Warnings) -> Result<Option<Colors>, Fault> {
+        let Some(accessor) = accessor else { return Ok(None) };
+        let elements = self.find(accessor, "colours")?;
+        let Some(mut colors) = or_warn(elements.colors(self.range.clone()), warnings)? else {
+            return Ok(None);
+        };
+        let signed = matches!(elements.component, Component::I8 | Component::I16);
+        if elements.component != Component::F32 && (signed || !elements.normalized) {
+            warnings.push("colours are not declared as unsigned normalized numbers: taken as such");
+        }
+        if let Colors::F32(colors) = &mut colors {
+            let mut odd = false;
+            for value in colors.as_flattened_mut() {
+                if !(0.0..=1.0).contains(value) {
+                    odd = true;
+                    // Written so that what is not a number becomes 0.
+                    *value = value.max(0.0).min(1.0);
+                }
+            }
+            if odd {
+                warnings.push("colours are not within 0 and 1: clamped");
+            }
+        }
+        Ok(Some(colors))
+    }
+
+    fn uvs(
+        &self,
+        json: &document::Primitive,
+        warnings: &mut Warnings,
+    ) -> Result<Option<Vec<[f32; 2]>>, Fault> {
+        let materials = &self.buffers.document().materials;
+        let material = json.material.and_then(|material| materials.get(material.index()));
+        let Some(set) = material.and_then(material::uv_set) else { return Ok(None) };
+        let Some(accessor) = json.attributes.texcoord(set) else {
+            warnings.push(format_args!("a texture needs TEXCOORD_{set}, which the mesh has not"));
+            return Ok(None);
+        };
+        let uvs =
+            self.find(accessor, "texture coordinates")?.floats(self.range.clone(), "texture coordinates");
+        let Some(mut uvs) = or_warn(uvs, warnings)? else { return Ok(None) };
+        if !all_finite(uvs.as_flattened()) {
+            warnings.push("a texture coordinate is not a finite number");
+            for value in uvs.as_flattened_mut().iter_mut().filter(|value| !value.is_finite()) {
+                *value = 0.0;
+            }
+        }
+        Ok(Some(uvs))
+    }
+}
+
+/// An attribute of a wrong format is left out; other faults are of the primitive.
+fn or_warn<T>(read: Result<T, Fault>, warnings: &mut Warnings) -> Result<Option<T>, Fault> {
+    match read {
+        Ok(read) => Ok(Some(read)),
+        Err(fault @ Fault::Format { .. }) => {
+            warnings.push(fault);
+            Ok(None)
+        }
+        Err(fault) => Err(fault),
+    }
+}
+
+fn declares_quantization(buffers: &Buffers) -> bool {
+    let document = buffers.document();
+    let mut names = document.extensions_used.iter().chain(&document.extensions_required);
+    names.any(|name| name.0 == "KHR_mesh_quantization")
+}
+
+/// Without branches, so that it runs as fast as memory is read.
+fn all_finite(values: &[f32]) -> bool {
+    let exponent = f32::INFINITY.to_bits();
+    values.iter().fold(true, |finite, value| finite & (value.to_bits() & exponent != exponent))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finite_is_finite() {
+        assert!(all_finite(&[0.0, -1.0, f32::MAX, f32::MIN_POSITIVE / 2.0]));
+        for odd in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+            assert!(!all_finite(&[1.0, odd]));
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! How surfaces look.
+
+use super::document::{self, Document, TextureInfo, Whole};
+use super::warnings::Warnings;
+
+/// A glTF material. Colours are linear.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Material {
+    /// Linear RGBA, multiplied with vertex colours and the base colour texture.
+    pub base_color: [f32; 4],
+    /// 0 to 1.
+    pub metallic: f32,
+    /// 0 to 1.
+    pub roughness: f32,
+    /// Linear RGB, multiplied with the emissive texture; may exceed 1.
+    pub emissive: [f32; 3],
+    /// What the alpha of the base colour means.
+    pub alpha: Alpha,
+    /// Whether back faces are shown.
+    pub double_sided: bool,
+    /// Whether light is left out of account (`KHR_materials_unlit`).
+    pub unlit: bool,
+    /// sRGB.
+    pub base_color_texture: Option<TextureRef>,
+    /// Green is roughness, blue is metallic; linear.
+    pub metallic_roughness_texture: Option<TextureRef>,
+    /// Tangent space normals; linear.
+    pub normal_texture: Option<TextureRef>,
+    /// Factor on x and y of the normal texture.
+    pub normal_scale: f32,
+    /// Red is occlusion; linear.
+    pub occlusion_texture: Option<TextureRef>,
+    /// 0 (none) to 1 (full).
+    pub occlusion_strength: f32,
+    /// sRGB.
+    pub emissive_texture: Option<TextureRef>,
+}
+
+impl Default for Material {
+    /// glTF's default material, for primitives without one.
+    fn default() -> Self {
+        Self {
+            base_color: [1.0; 4],
+            metallic: 1.0,
+            roughness: 1.0,
+            emissive: [0.0; 3],
+            alpha: Alpha::Opaque,
+            double_sided: false,
+            unlit: false,
+            base_color_texture: None,
+            metallic_roughness_texture: None,
+            normal_texture: None,
+            normal_scale: 1.0,
+            occlusion_texture: None,
+            occlusion_strength: 1.0,
+            emissive_texture: None,
+        }
+    }
+}
+
+/// What alpha means.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Alpha {
+    /// Nothing.
+    Opaque,
+    /// Shown where it is at least this.
+    Mask(f32),
+    /// Transparent by it.
+    Blend,
+}
+
+/// A texture as a material uses it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TextureRef {
+    /// Index into [`DecodedModel::textures`](super::DecodedModel::textures).
+    pub texture: usize,
+    /// The file's TEXCOORD set; the same for all textures of a material, and the
+    /// one that [`Primitive::uvs`](super::Primitive::uvs) holds.
+    pub uv_set: u32,
+    /// Added to texture coordinates, after rotating (`KHR_texture_transform`).
+    pub offset: [f32; 2],
+    /// Counter-clockwise about the origin of texture coordinates, in radians.
+    pub rotation: f32,
+    /// Multiplied with texture coordinates, before rotating.
+    pub scale: [f32; 2],
+}
+
+/// The TEXCOORD set that the base colour texture uses, or the first of the others.
+pub(super) fn uv_set(material: &document::Material) -> Option<u32> {
+    let pbr = material.pbr_metallic_roughness.as_deref();
+    let glossy = material.extensions.specular_glossiness.as_deref();
+    [
+        pbr.and_then(|pbr| pbr.base_color_texture.as_ref()),
+        glossy.and_then(|glossy| glossy.diffuse_texture.as_ref()),
+        material.emissive_texture.as_deref(),
+        pbr.and_then(|pbr| pbr.metallic_roughness_texture.as_ref()),
+        material.normal_texture.as_deref(),
+        material.occlusion_texture.as_deref(),
+    ]
+    .into_iter()
+    .flatten()
+    .next()
+    .map(set_of)
+}
+
+fn set_of(info: &TextureInfo) -> u32 {
+    let moved = info.extensions.transform.as_ref().and_then(|transform| transform.tex_coord);
+    u32::try_from(moved.unwrap_or(info.tex_coord).0).unwrap_or(u32::MAX)
+}
+
+/// The file's materials, with its numbering. `texture` gives the number of a
+/// texture of the file among those decoded, and decodes it the first time.
+pub(super) fn read(
+    document: &Document,
+    used: &[bool],
+    mut texture: impl FnMut(Whole, &mut Warnings) -> Option<usize>,
+    warnings: &mut Warnings,
+) -> Vec<Material> {
+    let mut materials = Vec::with_capacity(document.materials.len());
+    for (number, json) in document.materials.iter().enumerate() {
+        if used.get(number).copied().unwrap_or(false) {
+            let set = uv_set(json);
+            materials.push(read_one(json, |info| {
+                if Some(set_of(info)) != set {
+                    warnings.push(format_args!(
+                        "material {number} uses several sets of texture coordinates: one is shown"
+                    ));
+                    return None;
+                }
+                texture_ref(info, texture(info.index?, warnings)?)
+            }));
+            if let Some(mode) = json.alpha_mode.as_ref().map(|mode| mode.0.as_ref())
+                && !matches!(mode, "OPAQUE" | "MASK" | "BLEND")
+            {
+                warnings.push(format_args!("material {number} has an unknown alpha mode"));
+            }
+        } else {
+            materials.push(read_one(json, |_| None));
+        }
+    }
+    materials
+}
+
+fn read_one(
+    json: &document::Material,
+    mut texture: impl FnMut(&TextureInfo) -> Option<TextureRef>,
+) -> Material {
+    let default = Material::default();
+    let mut optional = |info: Option<&TextureInfo>| info.and_then(&mut texture);
+    let mut material = Material {
+        emissive_texture: optional(json.emissive_texture.as_deref()),
+        normal_texture: optional(json.normal_texture.as_deref()),
+        normal_scale: json.normal_texture.as_ref().and_then(|info| info.scale).unwrap_or(1.0),
+        occlusion_texture: optional(json.occlusion_texture.as_deref()),
+        occlusion_strength: fraction(json.occlusion_texture.as_ref().and_then(|info| info.strength)),
+        alpha: match json.alpha_mode.as_ref().map(|mode| mode.0.as_ref()) {
+            Some("BLEND") => Alpha::Blend,
+            Some("MASK") => Alpha::Mask(json.alpha_cutoff.unwrap_or(0.5)),
+            _ => Alpha::Opaque,
+        },
+        double_sided: json.double_sided,
+        unlit: json.extensions.unlit.is_some(),
+        ..default
+    };
+    let strength = json.extensions.emissive_strength.as_ref().and_then(|strength| strength.emissive_strength);
+    material.emissive =
+        json.emissive_factor.unwrap_or_default().map(|v| v.max(0.0) * strength.unwrap_or(1.0).max(0.0));
+    if let Some(pbr) = &json.pbr_metallic_roughness {
+        material.base_color = pbr.base_color_factor.unwrap_or([1.0; 4]).map(|v| fraction(Some(v)));
+        material.metallic = fraction(pbr.metallic_factor);
+        material.roughness = fraction(pbr.roughness_factor);
+        material.base_color_texture = optional(pbr.base_color_texture.as_ref());
+        material.metallic_roughness_texture = optional(pbr.metallic_roughness_texture.as_ref());
+    } else if let Some(glossy) = &json.extensions.specular_glossiness {
+        // Its highlights are not shown, but its colours are what a model is known by.
+        material.base_color = glossy.diffuse_factor.unwrap_or([1.0; 4]).map(|v| fraction(Some(v)));
+        material.base_color_texture = optional(glossy.diffuse_texture.as_ref());
+        material.metallic = 0.0;
+        material.roughness = 1.0 - fraction(glossy.glossiness_factor);
+    }
+    material
+}
+
+fn texture_ref(info: &TextureInfo, texture: usize) -> Option<TextureRef> {
+    let transform = info.extensions.transform.as_ref();
+    Some(TextureRef {
+        texture,
+        uv_set: set_of(info),
+        offset: transform.map_or([0.0; 2], |transform| transform.offset),
+        rotation: transform.map_or(0.0, |transform| transform.rotation),
+        scale: transform.and_then(|transform| transform.scale).unwrap_or([1.0; 2]),
+    })
+}
+
+/// Within 0 and 1; 1 if not given.
+fn fraction(value: Option<f32>) -> f32 {
+    value.map_or(1.0, |value| value.max(0.0).min(1.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Limits;
+
+    fn read_json(json: &str) -> (Vec<Material>, Vec<String>) {
+        let mut warnings = Warnings::default();
+        let json = format!("{{\"materials\":[{json}]}}");
+        let document = document::parse(json.as_bytes(), &Limits::default()).unwrap();
+        let materials = read(&document, &[true], |texture, _| Some(texture.index() + 10), &mut warnings);
+        (materials, warnings.into_lines())
+    }
+
+    #[test]
+    fn defaults_are_those_of_gltf() {
+        assert_eq!(read_json("{}").0, [Material::default()]);
+        assert_eq!(read_json(r#"{"pbrMetallicRoughness":{}}"#).0, [Material::default()]);
+    }
+
+    #[test]
+    fn everything_is_read() {
+        let (materials, warnings) = read_json(
+            r#"{"pbrMetallicRoughness":{"baseColorFactor":[1,0.5,0,0.25],"metallicFactor":0,"roughnessFactor":0.5,
+            "baseColorTexture":{"index":1,"texCoord":1,"extensions":{"KHR_texture_transform":{"scale":[2,3]}}}},
+            "normalTexture":{"index":2,"texCoord":1,"scale":0.5},"occlusionTexture":{"index":3},
+            "emissiveFactor":[1,1,1],"alphaMode":"MASK","doubleSided":true,
+            "extensions":{"KHR_materials_unlit":{},"KHR_materials_emissive_strength":{"emissiveStrength":3}}}"#,
+        );
+        let [material] = &materials[..] else { panic!() };
+        assert_eq!(material.base_color, [1.0, 0.5, 0.0, 0.25]);
+        assert_eq!((material.metallic, material.roughness), (0.0, 0.5));
+        assert_eq!(material.alpha, Alpha::Mask(0.5));
+        assert!(material.double_sided && material.unlit);
+        assert_eq!(material.emissive, [3.0; 3]);
+        let base = material.base_color_texture.unwrap();
+        assert_eq!((base.texture, base.uv_set, base.scale), (11, 1, [2.0, 3.0]));
+        assert_eq!(material.normal_texture.unwrap().texture, 12);
+        // It uses another set of texture coordinates than the base colour.
+        assert_eq!(material.occlusion_texture, None);
+        assert_eq!(warnings.len(), 1);
+    }
+
+    #[test]
+    fn specular_glossiness_keeps_its_colour() {
+        let (materials, _) = read_json(
+            r#"{"extensions":{"KHR_materials_pbrSpecularGlossiness":{"diffuseFactor":[1,0,0,1],"diffuseTexture":{"index":0}}}}"#,
+        );
+        assert_eq!(materials[0].base_color, [1.0, 0.0, 0.0, 1.0]);
+        assert_eq!(materials[0].base_color_texture.unwrap().texture, 10);
+    }
+}

@@ -1,0 +1,364 @@
+//! Pieces of a size that can be uploaded to the GPU within a frame.
+//!
+//! A large surface is cut, so that no frame waits for all of it; many small
+//! meshes of one look (a ChimeraX molecule has hundreds) are merged, so that
+//! they are not hundreds of draws. Pieces keep every triangle, in the file's order.
+
+use std::collections::HashMap;
+
+use glam::{Affine3A, Mat3A, Vec3, Vec3A};
+
+use super::bounds::Bounds;
+use super::decoded::{Colors, DecodedModel, Primitive, Topology, flips_winding};
+use super::material::Alpha;
+
+/// Geometry for one GPU mesh.
+#[derive(Debug, Clone)]
+pub struct Piece {
+    /// The geometry, of the same form as in the model.
+    pub primitive: Primitive,
+    /// model_from_primitive, once for each place where it is shown. May mirror:
+    /// see [`Instance::flips_winding`](super::Instance::flips_winding).
+    pub transforms: Vec<Affine3A>,
+}
+
+/// Bytes per vertex as it is uploaded: position 12, normal 12, colour 4, 8 or 16
+/// by its type, texture coordinates 8, each if there is one.
+#[must_use]
+pub fn vertex_bytes(primitive: &Primitive) -> usize {
+    12 + primitive.normals.as_ref().map_or(0, |_| 12)
+        + primitive.colors.as_ref().map_or(0, Colors::stride)
+        + primitive.uvs.as_ref().map_or(0, |_| 8)
+}
+
+/// Bytes of a GPU mesh made of a primitive: [`vertex_bytes`] for each vertex and 4
+/// for each index.
+#[must_use]
+pub fn piece_bytes(primitive: &Primitive) -> usize {
+    primitive.positions.len() * vertex_bytes(primitive) + primitive.indices.len() * INDEX_BYTES
+}
+
+const INDEX_BYTES: usize = 4;
+
+/// Cuts and merges a model's primitives into pieces of at most `max_mesh_bytes`
+/// as [`piece_bytes`] counts them (but of one triangle, line or point at least).
+///
+/// Primitives are merged if they are shown once, have the same material,
+/// topology and attributes, and are not transparent: those are sorted by
+/// distance, which works for separate meshes only. Their transforms are baked in.
+#[must_use]
+pub fn split(model: &DecodedModel, max_mesh_bytes: usize) -> Vec<Piece> {
+    let mut transforms: Vec<Vec<Affine3A>> = vec![Vec::new(); model.primitives.len()];
+    for instance in &model.instances {
+        if let Some(list) = transforms.get_mut(instance.primitive) {
+            list.push(instance.transform);
+        }
+    }
+    let mut pieces = Vec::new();
+    // The piece of each look that can still grow.
+    let mut growing: HashMap<Look, usize> = HashMap::new();
+    for (primitive, transforms) in model.primitives.iter().zip(transforms) {
+        let bytes = piece_bytes(primitive);
+        match &transforms[..] {
+            [] => {}
+            _ if bytes > max_mesh_bytes => cut(primitive, max_mesh_bytes, |primitive| {
+                pieces.push(Piece { primitive, transforms: transforms.clone() });
+            }),
+            [transform] if is_mergeable(primitive, model) => {
+                let look = Look::of(primitive);
+                let room = |piece: &Piece| piece_bytes(&piece.primitive) + bytes <= max_mesh_bytes;
+                let target =
+                    growing.get(&look).and_then(|&index| pieces.get_mut(index)).filter(|piece| room(piece));
+                match target {
+                    Some(piece) => append(piece, primitive, transform),
+                    None => {
+                        growing.insert(look, pieces.len());
+                        pieces.push(Piece { primitive: primitive.clone(), transforms });
+                    }
+                }
+            }
+            _ => pieces.push(Piece { primitive: primitive.clone(), transforms }),
+        }
+    }
+    pieces
+}
+
+/// What primitives must have in common to become one.
+#[derive(PartialEq, Eq, Hash)]
+struct Look {
+    material: Option<usize>,
+    topology: Topology,
+    normals: bool,
+    color_stride: usize,
+    uvs: bool,
+}
+
+impl Look {
+    fn of(primitive: &Primitive) -> Self {
+        Self {
+            material: primitive.material,
+            topology: primitive.topology,
+            normals: primitive.normals.is_some(),
+            color_stride: primitive.colors.as_ref().map_or(0, Colors::stride),
+            uvs: primitive.uvs.is_some(),
+        }
+    }
+}
+
+fn is_mergeable(primitive: &Primitive, model: &DecodedModel) -> bool {
+    let material = primitive.material.and_then(|material| model.materials.get(material));
+    material.is_none_or(|material| material.alpha != Alpha::Blend)
+}
+
+/// Appends a primitive, placed by `transform`, to a piece of the same look.
+fn append(piece: &mut Piece, primitive: &Primitive, transform: &Affine3A) {
+    bake(piece);
+    let to = &mut piece.primitive;
+    let start = u32::try_from(to.positions.len()).unwrap_or(u32::MAX);
+    let from = to.indices.len();
+    let vertex = to.positions.len();
+    to.positions.extend_from_slice(&primitive.positions);
+    if let (Some(to), Some(normals)) = (&mut to.normals, &primitive.normals) {
+        to.extend_from_slice(normals);
+    }
+    if let (Some(to), Some(uvs)) = (&mut to.uvs, &primitive.uvs) {
+        to.extend_from_slice(uvs);
+    }
+    match (&mut to.colors, &primitive.colors) {
+        (Some(Colors::U8(to)), Some(Colors::U8(colors))) => to.extend_from_slice(colors),
+        (Some(Colors::U16(to)), Some(Colors::U16(colors))) => to.extend_from_slice(colors),
+        (Some(Colors::F32(to)), Some(Colors::F32(colors))) => to.extend_from_slice(colors),
+        _ => {}
+    }
+    to.indices.extend(primitive.indices.iter().map(|index| index.saturating_add(start)));
+    let bounds = transform_vertices(to, vertex, from, transform);
+    to.bounds = to.bounds.union(bounds);
+}
+
+/// Puts a piece's only transform into its vertices.
+fn bake(piece: &mut Piece) {
+    if let [transform] = &mut piece.transforms[..] {
+        let transform = std::mem::replace(transform, Affine3A::IDENTITY);
+        piece.primitive.bounds = transform_vertices(&mut piece.primitive, 0, 0, &transform);
+    }
+}
+
+/// Transforms the vertices from number `vertex` on, whose indices begin at `index`.
+fn transform_vertices(
+    primitive: &mut Primitive,
+    vertex: usize,
+    index: usize,
+    transform: &Affine3A,
+) -> Bounds {
+    let positions = primitive.positions.get_mut(vertex..).unwrap_or_default();
+    if *transform == Affine3A::IDENTITY {
+        return Bounds::of_points(&*positions);
+    }
+    let mut bounds = Bounds::empty();
+    for position in positions {
+        let moved = transform.transform_point3(Vec3::from(*position));
+        bounds = bounds.with(moved);
+        *position = moved.to_array();
+    }
+    let turn = normal_matrix(transform);
+    for normal in primitive.normals.as_mut().and_then(|list| list.get_mut(vertex..)).unwrap_or_default() {
+        *normal = (turn * Vec3A::from(*normal)).normalize_or(Vec3A::Z).to_array();
+    }
+    if flips_winding(transform) && primitive.topology == Topology::Triangles {
+        let (triangles, _) = primitive.indices.get_mut(index..).unwrap_or_default().as_chunks_mut::<3>();
+        for [_, b, c] in triangles {
+            std::mem::swap(b, c);
+        }
+    }
+    bounds
+}
+
+/// The cofactor matrix, which turns normals as the inverse transpose does, mirrors
+/// included, and is also there for a singular transform.
+fn normal_matrix(transform: &Affine3A) -> Mat3A {
+    let Mat3A { x_axis: x, y_axis: y, z_axis: z } = transform.matrix3;
+    // At unit size, so that products do not under- or overflow.
+    let size = x.abs().max(y.abs()).max(z.abs()).max_element();
+    let scale = if size > 0.0 { size.recip().min(f32::MAX) } else { 1.0 };
+    let [x, y, z] = [x * scale, y * scale, z * scale];
+    let sign = if flips_winding(transform) { -1.0 } else { 1.0 };
+    Mat3A::from_cols(y.cross(z) * sign, z.cross(x) * sign, x.cross(y) * sign)
+}
+
+/// Cuts a primitive, element by element in order, into parts that fit.
+fn cut(primitive: &Primitive, max_mesh_bytes: usize, mut emit: impl FnMut(Primitive)) {
+    let corners = primitive.topology.corners();
+    let per_vertex = vertex_bytes(primitive);
+    // For each vertex: which part it was last used in, and its number there. Faster than a map.
+    let mut places = vec![(0u32, 0u32); primitive.positions.len()];
+    let mut part = 1u32;
+    let mut vertices: Vec<u32> = Vec::new();
+    let mut indices: Vec<u32> = Vec::new();
+    for element in primitive.indices.chunks_exact(corners) {
+        let place = |index: u32| places.get(index as usize).is_some_and(|&(used_in, _)| used_in == part);
+        // Counts a vertex twice that the element itself has twice: harmless.
+        let new = element.iter().filter(|&&index| !place(index)).count();
+        let bytes = (vertices.len() + new) * per_vertex + (indices.len() + corners) * INDEX_BYTES;
+        if bytes > max_mesh_bytes && !indices.is_empty() {
+            emit(gather(primitive, &vertices, std::mem::take(&mut indices)));
+            vertices.clear();
+            part += 1;
+        }
+        for &index in element {
+            let Some(place) = places.get_mut(index as usize) else { continue };
+            if place.0 != part {
+                *place = (part, u32::try_from(vertices.len()).unwrap_or(u32::MAX));
+                vertices.push(index);
+            }
+            indices.push(place.1);
+        }
+    }
+    if !indices.is_empty() {
+        emit(gather(primitive, &vertices, indices));
+    }
+}
+
+/// A primitive of some vertices of another, and indices into them.
+fn gather(primitive: &Primitive, vertices: &[u32], indices: Vec<u32>) -> Primitive {
+    fn pick<T: Copy + Default>(from: &[T], vertices: &[u32]) -> Vec<T> {
+        vertices.iter().map(|&vertex| from.get(vertex as usize).copied().unwrap_or_default()).collect()
+    }
+    let positions = pick(&primitive.positions, vertices);
+    Primitive {
+        topology: primitive.topology,
+        normals: primitive.normals.as_ref().map(|normals| pick(normals, vertices)),
+        colors: primitive.colors.as_ref().map(|colors| match colors {
+            Colors::U8(colors) => Colors::U8(pick(colors, vertices)),
+            Colors::U16(colors) => Colors::U16(pick(colors, vertices)),
+            Colors::F32(colors) => Colors::F32(pick(colors, vertices)),
+        }),
+        uvs: primitive.uvs.as_ref().map(|uvs| pick(uvs, vertices)),
+        bounds: Bounds::of_points(&positions),
+        positions,
+        indices,
+        material: primitive.material,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::model::Instance;
+
+    fn primitive(vertices: usize, indices: Vec<u32>) -> Primitive {
+        let positions: Vec<_> =
+            (0..vertices).map(|i| [i as f32, (i * i % 7) as f32, (i % 3) as f32]).collect();
+        Primitive {
+            topology: Topology::Triangles,
+            normals: Some(vec![[0.0, 0.0, 1.0]; vertices]),
+            colors: Some(Colors::U8((0..vertices).map(|i| [i as u8; 4]).collect())),
+            uvs: None,
+            bounds: Bounds::of_points(&positions),
+            positions,
+            indices,
+            material: None,
+        }
+    }
+
+    fn model(primitives: Vec<Primitive>, transforms: &[(usize, Affine3A)]) -> DecodedModel {
+        let instances =
+            transforms.iter().map(|&(primitive, transform)| Instance { primitive, transform }).collect();
+        DecodedModel { primitives, instances, ..DecodedModel::default() }
+    }
+
+    /// All triangles as shown: positions rounded, with their colours, in a canonical order.
+    fn triangles<'a>(
+        parts: impl Iterator<Item = (&'a Primitive, Affine3A)>,
+    ) -> Vec<[(i64, i64, i64, u8); 3]> {
+        let mut all = Vec::new();
+        for (primitive, transform) in parts {
+            let Some(Colors::U8(colors)) = &primitive.colors else { panic!() };
+            for triangle in primitive.indices.as_chunks::<3>().0 {
+                let mut corners = triangle.map(|i| {
+                    let moved = transform.transform_point3(primitive.positions[i as usize].into());
+                    let [x, y, z] = moved.to_array().map(|v| (v * 1000.0).round() as i64);
+                    (x, y, z, colors[i as usize][0])
+                });
+                if flips_winding(&transform) {
+                    corners.swap(1, 2);
+                }
+                all.push(corners);
+            }
+        }
+        all.sort_unstable();
+        all
+    }
+
+    fn shown(model: &DecodedModel) -> Vec<[(i64, i64, i64, u8); 3]> {
+        triangles(model.instances.iter().map(|i| (&model.primitives[i.primitive], i.transform)))
+    }
+
+    fn shown_pieces(pieces: &[Piece]) -> Vec<[(i64, i64, i64, u8); 3]> {
+        triangles(pieces.iter().flat_map(|p| p.transforms.iter().map(|&transform| (&p.primitive, transform))))
+    }
+
+    proptest! {
+        #[test]
+        fn pieces_hold_every_triangle_and_fit(
+            indices in prop::collection::vec((0u32..40, 0u32..40, 0u32..40), 1..120),
+            max in 200usize..3000,
+        ) {
+            let indices = indices.into_iter().flat_map(|(a, b, c)| [a, b, c]).collect();
+            let model = model(vec![primitive(40, indices)], &[(0, Affine3A::IDENTITY)]);
+            let pieces = split(&model, max);
+            prop_assert_eq!(shown(&model), shown_pieces(&pieces));
+            for piece in &pieces {
+                prop_assert!(piece_bytes(&piece.primitive) <= max);
+                prop_assert_eq!(piece.primitive.bounds, Bounds::of_points(&piece.primitive.positions));
+            }
+        }
+    }
+
+    #[test]
+    fn small_primitives_are_merged_where_they_are() {
+        let moves = [
+            Affine3A::from_translation(Vec3::X * 100.0),
+            Affine3A::from_scale(Vec3::new(-2.0, 1.0, 1.0)),
+            Affine3A::from_rotation_x(1.0),
+        ];
+        let parts: Vec<_> = (0..3).map(|_| primitive(6, vec![0, 1, 2, 3, 4, 5])).collect();
+        let model = model(parts, &[(0, moves[0]), (1, moves[1]), (2, moves[2])]);
+        let pieces = split(&model, 1 << 20);
+        assert_eq!(pieces.len(), 1);
+        assert_eq!(shown(&model), shown_pieces(&pieces));
+        let normals = pieces[0].primitive.normals.as_ref().unwrap();
+        assert_eq!(normals[0], [0.0, 0.0, 1.0]);
+        assert_eq!(normals[6], [0.0, 0.0, 1.0], "mirrored along x");
+        assert!(Vec3::from(normals[12]).abs_diff_eq(moves[2].transform_vector3(Vec3::Z), 1e-6));
+    }
+
+    #[test]
+    fn what_is_shown_twice_or_looks_different_stays_apart() {
+        let mut other = primitive(3, vec![0, 1, 2]);
+        other.material = Some(0);
+        let parts = vec![
+            primitive(3, vec![0, 1, 2]),
+            primitive(3, vec![0, 1, 2]),
+            other,
+            primitive(3, vec![0, 1, 2]),
+        ];
+        let one = Affine3A::IDENTITY;
+        let model =
+            model(parts, &[(0, one), (0, Affine3A::from_scale(Vec3::splat(3.0))), (1, one), (2, one)]);
+        let pieces = split(&model, 1 << 20);
+        assert_eq!(pieces.iter().map(|piece| piece.transforms.len()).collect::<Vec<_>>(), [2, 1, 1]);
+        assert_eq!(shown(&model), shown_pieces(&pieces));
+    }
+
+    #[test]
+    fn merging_stops_at_the_limit() {
+        let parts: Vec<_> = (0..10).map(|_| primitive(3, vec![0, 1, 2])).collect();
+        let bytes = piece_bytes(&parts[0]);
+        assert_eq!(bytes, 3 * (12 + 12 + 4) + 3 * 4);
+        let places: Vec<_> = (0..10).map(|i| (i, Affine3A::IDENTITY)).collect();
+        let pieces = split(&model(parts, &places), bytes * 4);
+        assert_eq!(pieces.len(), 3);
+    }
+}

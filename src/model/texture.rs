@@ -1,0 +1,330 @@
+//! Images of a model, decoded within limits.
+
+use std::io::Cursor;
+use std::sync::Arc;
+
+use image::{DynamicImage, ImageDecoder, ImageFormat, ImageReader, RgbaImage, imageops};
+
+use super::buffers::Buffers;
+use super::document::{self, Whole};
+use super::error::Fault;
+use super::limits::{Cancel, Limits};
+use super::uri::{self, Uri};
+use super::warnings::{Warnings, quoted};
+
+/// An image with the way it is to be sampled. Textures with the same image share it.
+#[derive(Debug, Clone)]
+pub struct Texture {
+    /// Pixels per row.
+    pub width: u32,
+    /// Rows.
+    pub height: u32,
+    /// Pixels, row by row from the top, 4 bytes each. Whether they are sRGB or
+    /// linear depends on how a material uses them.
+    pub rgba8: Arc<Vec<u8>>,
+    /// How to sample it.
+    pub sampler: Sampler,
+}
+
+/// How a texture is sampled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Sampler {
+    /// Beyond 0 to 1 along u.
+    pub wrap_u: Wrap,
+    /// Beyond 0 to 1 along v.
+    pub wrap_v: Wrap,
+    /// When a texel covers more than a pixel.
+    pub mag: Filter,
+    /// When a texel covers less than a pixel.
+    pub min: Filter,
+    /// Between mip levels; none if only the full image is to be used.
+    pub mipmap: Option<Filter>,
+}
+
+impl Default for Sampler {
+    fn default() -> Self {
+        Self {
+            wrap_u: Wrap::Repeat,
+            wrap_v: Wrap::Repeat,
+            mag: Filter::Linear,
+            min: Filter::Linear,
+            mipmap: Some(Filter::Linear),
+        }
+    }
+}
+
+/// What lies beyond the edge of a texture.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Wrap {
+    /// The texture again.
+    Repeat,
+    /// The texture mirrored.
+    Mirror,
+    /// Its edge.
+    Clamp,
+}
+
+/// How neighbouring texels are mixed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Filter {
+    /// The nearest one alone.
+    Nearest,
+    /// By distance.
+    Linear,
+}
+
+impl Sampler {
+    fn read(json: &document::Sampler) -> Self {
+        let code = |value: Option<Whole>| value.map_or(0, |value| value.0);
+        let wrap = |value| match code(value) {
+            33071 => Wrap::Clamp,
+            33648 => Wrap::Mirror,
+            _ => Wrap::Repeat,
+        };
+        let (min, mipmap) = match code(json.min_filter) {
+            9728 => (Filter::Nearest, None),
+            9729 => (Filter::Linear, None),
+            9984 => (Filter::Nearest, Some(Filter::Nearest)),
+            9985 => (Filter::Linear, Some(Filter::Nearest)),
+            9986 => (Filter::Nearest, Some(Filter::Linear)),
+            _ => (Filter::Linear, Some(Filter::Linear)),
+        };
+        let mag = if code(json.mag_filter) == 9728 { Filter::Nearest } else { Filter::Linear };
+        Self { wrap_u: wrap(json.wrap_s), wrap_v: wrap(json.wrap_t), mag, min, mipmap }
+    }
+}
+
+/// Decodes textures when they are first asked for.
+pub(super) struct Textures<'a> {
+    buffers: &'a Buffers<'a>,
+    limits: &'a Limits,
+    cancel: &'a Cancel,
+    /// Of the file's images: not asked for yet, or decoded, or failed.
+    images: Vec<Option<Option<Pixels>>>,
+    /// Of the file's textures: their place in `textures`.
+    numbers: Vec<Option<usize>>,
+    /// Bytes that textures may still take.
+    left: u64,
+    pub(super) textures: Vec<Texture>,
+}
+
+/// A decoded image.
+#[derive(Debug, Clone)]
+struct Pixels {
+    width: u32,
+    height: u32,
+    rgba8: Arc<Vec<u8>>,
+}
+
+impl<'a> Textures<'a> {
+    pub(super) fn new(buffers: &'a Buffers<'a>, limits: &'a Limits, cancel: &'a Cancel) -> Self {
+        let document = buffers.document();
+        Self {
+            buffers,
+            limits,
+            cancel,
+            images: vec![None; document.images.len()],
+            numbers: vec![None; document.textures.len()],
+            left: limits.max_texture_bytes,
+            textures: Vec::new(),
+        }
+    }
+
+    /// The place in `textures` of a texture of the file; a warning and none if it
+    /// cannot be had.
+    pub(super) fn get(&mut self, texture: Whole, warnings: &mut Warnings) -> Option<usize> {
+        let document = self.buffers.document();
+        let index = texture.index();
+        let Some(json) = document.textures.get(index) else {
+            let count = document.textures.len();
+            warnings.push(Fault::Unresolved { what: "texture", index, count });
+            return None;
+        };
+        if let Some(&Some(number)) = self.numbers.get(index) {
+            return Some(number);
+        }
+        let Some(source) = json.source else {
+            warnings.push(format_args!("texture {index} has no PNG or JPEG image"));
+            return None;
+        };
+        let pixels = self.image(source.index(), warnings)?;
+        let sampler = json.sampler.and_then(|sampler| match document.samplers.get(sampler.index()) {
+            Some(sampler) => Some(Sampler::read(sampler)),
+            None => {
+                let (index, count) = (sampler.index(), document.samplers.len());
+                warnings.push(Fault::Unresolved { what: "sampler", index, count });
+                None
+            }
+        });
+        let number = self.textures.len();
+        let Pixels { width, height, rgba8 } = pixels;
+        self.textures.push(Texture { width, height, rgba8, sampler: sampler.unwrap_or_default() });
+        if let Some(place) = self.numbers.get_mut(index) {
+            *place = Some(number);
+        }
+        Some(number)
+    }
+
+    fn image(&mut self, index: usize, warnings: &mut Warnings) -> Option<Pixels> {
+        match self.images.get(index) {
+            Some(Some(decoded)) => return decoded.clone(),
+            Some(None) if self.cancel.is_cancelled() => return None,
+            Some(None) => {}
+            None => {
+                warnings.push(Fault::Unresolved { what: "image", index, count: self.images.len() });
+                return None;
+            }
+        }
+        let decoded = match self.decode(index) {
+            Ok((pixels, shrunk)) => {
+                if let Some((width, height)) = shrunk {
+                    let Pixels { width: w, height: h, .. } = pixels;
+                    warnings.push(format_args!(
+                        "image {index} of {width} x {height} pixels is scaled down to {w} x {h}"
+                    ));
+                }
+                Some(pixels)
+            }
+            Err(fault) => {
+                warnings.push(format_args!("image {index}: {fault}"));
+                None
+            }
+        };
+        if let Some(place) = self.images.get_mut(index) {
+            *place = Some(decoded.clone());
+        }
+        decoded
+    }
+
+    fn decode(&mut self, index: usize) -> Result<(Pixels, Option<(u32, u32)>), Fault> {
+        let unfit = |reason: &str| Fault::Image(reason.to_owned());
+        let json = self.buffers.document().images.get(index).ok_or_else(|| unfit("it does not exist"))?;
+        let embedded;
+        let bytes = match (&json.uri, json.buffer_view) {
+            (_, Some(view)) => self.buffers.view(view)?.bytes,
+            (Some(uri), None) => match Uri::parse(&uri.0) {
+                Uri::Data(data) => {
+                    embedded = uri::decode_data(data).map_err(Fault::Image)?;
+                    &embedded
+                }
+                Uri::Scheme(_) => return Err(unfit("it is at an address, which is not fetched")),
+                Uri::File(name) => {
+                    return Err(Fault::Image(format!(
+                        "it is in another file ({}), which is not here",
+                        quoted(name)
+                    )));
+                }
+            },
+            (None, None) => return Err(unfit("it has no data")),
+        };
+        let image = decode_image(bytes, self.limits.max_image_bytes)?;
+        let size = image.dimensions();
+        let image = shrink(image, self.limits.max_texture_side);
+        let (width, height) = image.dimensions();
+        let rgba8 = image.into_raw();
+        let left = self.left.checked_sub(rgba8.len() as u64);
+        self.left = left.ok_or_else(|| {
+            Fault::Image(format!(
+                "all textures have more than the limit of {} bytes",
+                self.limits.max_texture_bytes
+            ))
+        })?;
+        let shrunk = (size != (width, height)).then_some(size);
+        Ok((Pixels { width, height, rgba8: Arc::new(rgba8) }, shrunk))
+    }
+}
+
+/// Decodes PNG or JPEG, looking at its size before anything is allocated for it.
+fn decode_image(bytes: &[u8], max_bytes: u64) -> Result<RgbaImage, Fault> {
+    let unreadable = |error: image::ImageError| Fault::Image(format!("it cannot be decoded: {error}"));
+    let format = match image::guess_format(bytes) {
+        Ok(format @ (ImageFormat::Png | ImageFormat::Jpeg)) => format,
+        Ok(other) => {
+            let name = other.extensions_str().first().copied().unwrap_or("another format");
+            return Err(Fault::Image(format!("it is {name}, only PNG and JPEG are shown")));
+        }
+        Err(_) => return Err(Fault::Image("it is neither PNG nor JPEG".to_owned())),
+    };
+    let mut reader = ImageReader::with_format(Cursor::new(bytes), format);
+    let mut limits = image::Limits::default();
+    limits.max_alloc = Some(max_bytes);
+    reader.limits(limits);
+    let decoder = reader.into_decoder().map_err(unreadable)?;
+    let (width, height) = decoder.dimensions();
+    let needed = decoder.total_bytes().max(u64::from(width) * u64::from(height) * 4);
+    if needed > max_bytes {
+        return Err(Fault::Image(format!(
+            "{width} x {height} pixels take {needed} bytes, more than the limit of {max_bytes}"
+        )));
+    }
+    DynamicImage::from_decoder(decoder).map(DynamicImage::into_rgba8).map_err(unreadable)
+}
+
+/// The image with its longer side at most `max_side`.
+fn shrink(image: RgbaImage, max_side: u32) -> RgbaImage {
+    let (width, height) = image.dimensions();
+    let longer = width.max(height);
+    if longer <= max_side {
+        return image;
+    }
+    let scaled = |side: u32| {
+        let side = u64::from(side) * u64::from(max_side) / u64::from(longer);
+        u32::try_from(side).unwrap_or(max_side).max(1)
+    };
+    imageops::thumbnail(&image, scaled(width), scaled(height))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn png(width: u32, height: u32) -> Vec<u8> {
+        let mut bytes = Cursor::new(Vec::new());
+        let image = RgbaImage::from_fn(width, height, |x, y| image::Rgba([x as u8, y as u8, 7, 255]));
+        image.write_to(&mut bytes, ImageFormat::Png).unwrap();
+        bytes.into_inner()
+    }
+
+    #[test]
+    fn images_are_decoded_and_shrunk() {
+        let image = decode_image(&png(40, 10), 1 << 20).unwrap();
+        assert_eq!(image.get_pixel(3, 2).0, [3, 2, 7, 255]);
+        assert_eq!(shrink(image.clone(), 20).dimensions(), (20, 5));
+        assert_eq!(shrink(image, 2).dimensions(), (2, 1));
+    }
+
+    #[test]
+    fn an_image_that_would_be_too_large_is_refused_by_its_header() {
+        // The header is changed to say 60000 x 60000, with the right checksum for it.
+        let mut bytes = png(1, 1);
+        bytes[16..24].copy_from_slice(&[0, 0, 0xEA, 0x60, 0, 0, 0xEA, 0x60]);
+        let mut crc = flate2::Crc::new();
+        crc.update(&bytes[12..29]);
+        bytes[29..33].copy_from_slice(&crc.sum().to_be_bytes());
+        let error = decode_image(&bytes, 1 << 20).unwrap_err().to_string();
+        assert!(error.contains("60000 x 60000") || error.contains("imit"), "{error}");
+    }
+
+    #[test]
+    fn other_formats_are_named() {
+        let error = |bytes: &[u8]| decode_image(bytes, 1 << 20).unwrap_err().to_string();
+        assert_eq!(error(b"RIFF\0\0\0\0WEBPVP8 "), "it is webp, only PNG and JPEG are shown");
+        assert_eq!(error(b"hello"), "it is neither PNG nor JPEG");
+        assert!(error(&png(4, 4)[..50]).starts_with("it cannot be decoded"));
+    }
+
+    #[test]
+    fn samplers_are_read() {
+        let json = r#"{"magFilter":9728,"minFilter":9985,"wrapS":33071,"wrapT":33648}"#;
+        let sampler = Sampler::read(&serde_json::from_str(json).unwrap());
+        let expected = Sampler {
+            wrap_u: Wrap::Clamp,
+            wrap_v: Wrap::Mirror,
+            mag: Filter::Nearest,
+            min: Filter::Linear,
+            mipmap: Some(Filter::Nearest),
+        };
+        assert_eq!(sampler, expected);
+        assert_eq!(Sampler::read(&document::Sampler::default()), Sampler::default());
+    }
+}
