@@ -1,0 +1,411 @@
+//! The thread `meeting`: owns the session and carries out what it says.
+
+use std::{
+    collections::BTreeMap,
+    net::TcpStream,
+    sync::{Arc, PoisonError, atomic::Ordering},
+    time::{Duration, Instant},
+};
+
+use crossbeam_channel::{Receiver, Sender, bounded, select_biased};
+
+use super::{
+    Input, NetCommand, NetConfig, NetError, NetEvent, Shared, Stats,
+    address::HostAddress,
+    canonical,
+    connect::Connecting,
+    inbox::Inbox,
+    listener::Listener,
+    pace::Pace,
+    peer::{ArrivingBytes, PeerHandle},
+};
+use crate::{
+    session::{Event, PeerId, Session, Transmit},
+    threads,
+    wire::MEETING_PORT,
+};
+
+/// Bytes of models that may be arriving at once, over all connections.
+const ARRIVING_BYTES: usize = 1 << 30;
+/// Connections that may be open at once, those before their handshake included.
+const MAXIMUM_CONNECTIONS: usize = 256;
+/// The app is told of a change at most this often.
+const PUBLISH_INTERVAL: Duration = Duration::from_millis(4);
+/// How long connections may take to send what is queued when all ends.
+const LAST_FLUSH: Duration = Duration::from_millis(400);
+
+pub(super) struct Driver {
+    config: NetConfig,
+    session: Session,
+    shared: Arc<Shared>,
+    commands: Receiver<NetCommand>,
+    woken: Receiver<()>,
+    events: Sender<NetEvent>,
+    inputs: Receiver<Input>,
+    to_driver: Sender<Input>,
+    start: Instant,
+    peers: BTreeMap<PeerId, PeerHandle>,
+    /// Connections that the session has given up and whose threads still run.
+    closing: Vec<PeerHandle>,
+    next_peer: u32,
+    listener: Option<Listener>,
+    connecting: Option<(u64, Connecting)>,
+    attempts: u64,
+    inbox: Option<Inbox>,
+    arriving: Arc<ArrivingBytes>,
+    dirty: bool,
+    published_at: Duration,
+    lost_events: u64,
+}
+
+impl Driver {
+    pub fn new(
+        config: NetConfig,
+        session: Session,
+        shared: Arc<Shared>,
+        commands: Receiver<NetCommand>,
+        woken: Receiver<()>,
+        events: Sender<NetEvent>,
+    ) -> Self {
+        let (to_driver, inputs) = bounded(256);
+        Self {
+            config,
+            session,
+            shared,
+            commands,
+            woken,
+            events,
+            inputs,
+            to_driver,
+            start: Instant::now(),
+            peers: BTreeMap::new(),
+            closing: Vec::new(),
+            next_peer: 1,
+            listener: None,
+            connecting: None,
+            attempts: 0,
+            inbox: None,
+            arriving: Arc::new(ArrivingBytes::new(ARRIVING_BYTES)),
+            dirty: true,
+            published_at: Duration::ZERO,
+            lost_events: 0,
+        }
+    }
+
+    fn now(&self) -> Duration {
+        self.start.elapsed()
+    }
+
+    pub fn run(mut self) {
+        while !self.shared.stop.load(Ordering::Acquire) {
+            self.wait();
+            self.timeouts();
+            self.pump();
+            self.publish();
+            self.reap();
+        }
+        self.end();
+    }
+
+    /// Handles what has come, or waits until something does or is due.
+    fn wait(&mut self) {
+        let now = self.now();
+        let mut due = Duration::from_millis(500);
+        if let Some(at) = self.session.poll_timeout() {
+            due = due.min(at.saturating_sub(now));
+        }
+        if self.dirty {
+            due = due.min((self.published_at + PUBLISH_INTERVAL).saturating_sub(now));
+        }
+        if !self.closing.is_empty() {
+            due = due.min(Duration::from_millis(50));
+        }
+        let (inputs, commands, woken) = (self.inputs.clone(), self.commands.clone(), self.woken.clone());
+        select_biased! {
+            recv(woken) -> _ => {}
+            recv(commands) -> command => {
+                if let Ok(command) = command {
+                    self.command(command);
+                }
+            }
+            recv(inputs) -> input => {
+                if let Ok(input) = input {
+                    self.input(input);
+                }
+            }
+            default(due) => {}
+        }
+        // What else is here already, so that one round of sending serves all of it.
+        for _ in 0..64 {
+            let Ok(input) = inputs.try_recv() else { break };
+            self.input(input);
+        }
+        for _ in 0..64 {
+            let Ok(command) = commands.try_recv() else { break };
+            self.command(command);
+        }
+        let body = self.shared.body.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some((body, stamp)) = body {
+            let now = self.now();
+            let command = crate::session::Command::Pose { body, stamp };
+            if let Err(error) = self.session.handle_command(command, now) {
+                tracing::debug!("a pose of our own is not usable: {error}");
+            }
+        }
+    }
+
+    fn timeouts(&mut self) {
+        let now = self.now();
+        if self.session.poll_timeout().is_some_and(|at| at <= now) {
+            self.session.handle_timeout(now);
+            self.dirty = true;
+        }
+    }
+
+    fn input(&mut self, input: Input) {
+        self.dirty = true;
+        let now = self.now();
+        match input {
+            Input::Accepted(stream) => {
+                if self.peers.len() + self.closing.len() >= MAXIMUM_CONNECTIONS {
+                    tracing::warn!("a guest was turned away: {MAXIMUM_CONNECTIONS} connections are open");
+                    return;
+                }
+                match self.start_peer(stream) {
+                    Ok(peer) => self.session.connect_guest(peer, now),
+                    Err(error) => tracing::warn!("a guest could not be served: {error}"),
+                }
+            }
+            Input::Connected(attempt, stream) => {
+                if self.connecting.as_ref().is_none_or(|(current, _)| *current != attempt) {
+                    return;
+                }
+                self.connecting = None;
+                match self.start_peer(stream) {
+                    Ok(peer) => self.session.connect_host(peer, now),
+                    Err(error) => self.tell(NetEvent::JoinFailed(NetError::threads(&error))),
+                }
+            }
+            Input::ConnectFailed(attempt, error) => {
+                if self.connecting.as_ref().is_some_and(|(current, _)| *current == attempt) {
+                    self.connecting = None;
+                    tracing::info!("joining failed: {error}");
+                    self.tell(NetEvent::JoinFailed(error));
+                }
+            }
+            Input::Frame(peer, frame) => self.session.handle_frame(peer, frame, now),
+            Input::Progress(peer, progress) => self.session.handle_progress(peer, progress, now),
+            Input::Closed(peer, cause) => {
+                self.session.handle_closed(peer, cause, now);
+                if let Some(handle) = self.peers.remove(&peer) {
+                    self.let_go(handle);
+                }
+            }
+            Input::File(event) => self.tell(event),
+        }
+    }
+
+    fn start_peer(&mut self, stream: TcpStream) -> std::io::Result<PeerId> {
+        let id = PeerId(self.next_peer);
+        self.next_peer += 1;
+        let pace = self.config.pace_megabits.map(|megabits| Pace::new(megabits, Instant::now()));
+        let limits = self.config.session.limits;
+        let handle =
+            PeerHandle::start(id, stream, limits, self.arriving.clone(), pace, self.to_driver.clone())?;
+        self.peers.insert(id, handle);
+        Ok(id)
+    }
+
+    fn command(&mut self, command: NetCommand) {
+        self.dirty = true;
+        let now = self.now();
+        match command {
+            NetCommand::Session { seq, command } => {
+                let leaving = matches!(command, crate::session::Command::Leave);
+                let mut result = self.session.handle_command(command, now);
+                if leaving {
+                    self.listener = None;
+                    // Giving up on a host that was not reached yet is leaving, too.
+                    if self.connecting.take().is_some() {
+                        result = Ok(());
+                    }
+                }
+                if seq != 0 || result.is_err() {
+                    // What the command itself did is told before its answer.
+                    self.pump();
+                    self.tell(NetEvent::Answer { seq, result });
+                }
+            }
+            NetCommand::Host { bind, port } => {
+                self.connecting = None;
+                if self.listener.is_some() || !self.peers.is_empty() {
+                    let _ = self.session.handle_command(crate::session::Command::Leave, now);
+                    self.listener = None;
+                }
+                match Listener::start(bind, port, self.to_driver.clone()) {
+                    Ok(listener) => {
+                        self.session.host(now);
+                        let (address, port) = canonical(listener.local);
+                        self.listener = Some(listener);
+                        self.tell(NetEvent::Listening { address, port });
+                    }
+                    Err(error) => {
+                        tracing::info!("hosting failed: {error}");
+                        self.tell(NetEvent::HostFailed(error));
+                    }
+                }
+            }
+            NetCommand::Join { address } => {
+                self.listener = None;
+                if !self.peers.is_empty() {
+                    let _ = self.session.handle_command(crate::session::Command::Leave, now);
+                }
+                self.attempts += 1;
+                let attempt = self.attempts;
+                let connecting = HostAddress::parse(&address, MEETING_PORT)
+                    .and_then(|address| Connecting::start(attempt, address, self.to_driver.clone()));
+                match connecting {
+                    Ok(connecting) => self.connecting = Some((attempt, connecting)),
+                    Err(error) => self.tell(NetEvent::JoinFailed(error)),
+                }
+            }
+            NetCommand::ReceiveFiles { bind, port, folder } => {
+                self.inbox = None;
+                match Inbox::start(bind, port, folder, self.config.session.limits, self.to_driver.clone()) {
+                    Ok(inbox) => {
+                        let port = inbox.port;
+                        self.inbox = Some(inbox);
+                        self.tell(NetEvent::ReceivingFiles { port });
+                    }
+                    Err(error) => {
+                        tracing::info!("receiving files failed: {error}");
+                        self.tell(NetEvent::ReceiveFailed(error));
+                    }
+                }
+            }
+            NetCommand::StopReceivingFiles => self.inbox = None,
+            NetCommand::WatchPoses(on) => self.shared.watch_poses.store(on, Ordering::Relaxed),
+            NetCommand::Stats { seq } => {
+                let stats = self.stats();
+                self.tell(NetEvent::Stats { seq, stats });
+            }
+        }
+    }
+
+    fn stats(&mut self) -> Stats {
+        let view = self.session.view(self.now());
+        let mut peers = Vec::new();
+        for peer in view.peers {
+            if let Some(handle) = self.peers.get_mut(&peer.peer) {
+                peers.push((peer, handle.traffic()));
+            }
+        }
+        Stats {
+            peers,
+            pose_ages: view.participants.into_iter().map(|p| (p.device_id, p.pose_age)).collect(),
+            threads: threads::names(),
+            lost_events: self.lost_events,
+        }
+    }
+
+    /// Carries out what the session says.
+    fn pump(&mut self) {
+        while let Some(transmit) = self.session.poll_transmit() {
+            match transmit {
+                Transmit::Send { peer, outgoing } => {
+                    let sent = self.peers.get_mut(&peer).map(|handle| handle.push(outgoing));
+                    if let Some(Err(error)) = sent {
+                        tracing::warn!("connection {} is ended: {error}", peer.0);
+                        let now = self.now();
+                        self.session.handle_too_slow(peer, now);
+                        if let Some(handle) = self.peers.remove(&peer) {
+                            handle.cut();
+                            self.closing.push(handle);
+                        }
+                    }
+                }
+                Transmit::Close { peer } => {
+                    if let Some(handle) = self.peers.remove(&peer) {
+                        self.let_go(handle);
+                    }
+                }
+            }
+        }
+        while let Some(event) = self.session.poll_event() {
+            self.event(event);
+        }
+        for handle in self.peers.values_mut() {
+            handle.wake();
+        }
+    }
+
+    fn let_go(&mut self, mut handle: PeerHandle) {
+        handle.wake();
+        handle.close();
+        self.closing.push(handle);
+    }
+
+    fn event(&mut self, event: Event) {
+        match &event {
+            Event::Pose { .. } if !self.shared.watch_poses.load(Ordering::Relaxed) => return,
+            Event::Pose { .. } | Event::ModelProgress { .. } => {}
+            Event::PeerFault { peer, fault } => tracing::warn!("connection {}: {fault}", peer.0),
+            Event::Left { reason } => tracing::info!("the meeting is over: {reason}"),
+            _ => {}
+        }
+        self.tell(NetEvent::Session(event));
+    }
+
+    fn tell(&mut self, event: NetEvent) {
+        if self.events.try_send(event).is_err() {
+            self.lost_events += 1;
+            if self.lost_events.is_power_of_two() {
+                tracing::debug!("{} events were not taken in time", self.lost_events);
+            }
+        }
+    }
+
+    fn publish(&mut self) {
+        let now = self.now();
+        if !self.dirty || now < self.published_at + PUBLISH_INTERVAL {
+            return;
+        }
+        self.dirty = false;
+        self.published_at = now;
+        let view = Arc::new(self.session.view(now));
+        *self.shared.view.lock().unwrap_or_else(PoisonError::into_inner) = view;
+        self.shared.view_number.fetch_add(1, Ordering::Release);
+    }
+
+    fn reap(&mut self) {
+        for mut handle in self.closing.extract_if(.., |handle| handle.has_ended()) {
+            handle.join();
+        }
+    }
+
+    /// Sends what is queued, then stops and joins every thread.
+    fn end(mut self) {
+        let now = self.now();
+        // Alone already: nothing to leave.
+        let _ = self.session.handle_command(crate::session::Command::Leave, now);
+        self.pump();
+        self.listener = None;
+        self.connecting = None;
+        self.inbox = None;
+        for handle in std::mem::take(&mut self.peers).into_values() {
+            self.let_go(handle);
+        }
+        // The readers' channel is emptied meanwhile, so that none waits for it.
+        let until = Instant::now() + LAST_FLUSH;
+        while Instant::now() < until && !self.closing.iter().all(PeerHandle::has_ended) {
+            let _ = self.inputs.recv_timeout(Duration::from_millis(5));
+        }
+        drop(self.inputs);
+        for handle in &self.closing {
+            handle.cut();
+        }
+        for handle in &mut self.closing {
+            handle.join();
+        }
+    }
+}

@@ -1,0 +1,501 @@
+//! One connection's two threads: `peer-N-read` and `peer-N-write`.
+//!
+//! Each has its own poller, so neither blocks where it cannot be woken. The
+//! reader hands frames to the driver through a bounded channel; the writer
+//! empties an [`Outbox`] that the driver fills under a lock held for a copy.
+
+use std::{
+    io::{self, ErrorKind, Read, Write},
+    net::{Shutdown, TcpStream},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering},
+    },
+    thread::JoinHandle,
+    time::{Duration, Instant},
+};
+
+use bytes::Bytes;
+use crossbeam_channel::Sender;
+use mio::{Events, Interest, Poll, Token, Waker};
+
+use super::{Input, pace::Pace};
+use crate::{
+    session::{CloseCause, PeerId},
+    threads,
+    transfer::{Lane, Outbox, Outgoing, TooSlow},
+    wire::{Frame, FrameAssembler, Limits, WireError},
+};
+
+const SOCKET: Token = Token(0);
+const WAKE: Token = Token(1);
+/// Bytes that one read takes at most.
+const READ_BYTES: usize = 256 << 10;
+/// Small frames are put together up to this many bytes for one write.
+const BATCH_BYTES: usize = 64 << 10;
+/// Bytes of a model that one write offers to the system.
+const STEP_BYTES: usize = 128 << 10;
+/// How often the driver hears how far a model has come.
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(50);
+/// How long a connection that is being closed may take to send what is queued.
+const FLUSH_TIME: Duration = Duration::from_secs(2);
+/// How long it then waits for the other side to close, so that what was sent
+/// last is read and not destroyed by a reset.
+const LINGER_TIME: Duration = Duration::from_millis(500);
+/// Unsent bytes that the system may hold; what is beyond waits in the outbox,
+/// where a newer pose replaces an older one.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+const NOT_SENT_BYTES: u32 = 128 << 10;
+/// LookSee loads models within its read loop: it may read nothing for minutes.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+const USER_TIMEOUT: Duration = Duration::from_secs(600);
+
+const RUN: u8 = 0;
+/// Send what is queued, then close.
+const FLUSH: u8 = 1;
+/// Close now.
+const CUT: u8 = 2;
+
+/// Bytes of models that are arriving over all connections together.
+#[derive(Debug)]
+pub(super) struct ArrivingBytes {
+    now: AtomicUsize,
+    limit: usize,
+}
+
+impl ArrivingBytes {
+    pub fn new(limit: usize) -> Self {
+        Self { now: AtomicUsize::new(0), limit }
+    }
+
+    fn reserve(&self, bytes: usize) -> bool {
+        let reserve = |now: usize| now.checked_add(bytes).filter(|&sum| sum <= self.limit);
+        self.now.fetch_update(Ordering::Relaxed, Ordering::Relaxed, reserve).is_ok()
+    }
+
+    fn release(&self, bytes: usize) {
+        self.now.fetch_sub(bytes, Ordering::Relaxed);
+    }
+}
+
+#[derive(Debug)]
+struct Shared {
+    outbox: Mutex<Outbox>,
+    state: AtomicU8,
+    reader: Waker,
+    writer: Waker,
+    sent_bytes: AtomicU64,
+    received_bytes: AtomicU64,
+}
+
+impl Shared {
+    fn set_state(&self, state: u8) {
+        self.state.fetch_max(state, Ordering::AcqRel);
+        for waker in [&self.reader, &self.writer] {
+            if let Err(error) = waker.wake() {
+                tracing::debug!("a peer's thread could not be woken: {error}");
+            }
+        }
+    }
+
+    fn state(&self) -> u8 {
+        self.state.load(Ordering::Acquire)
+    }
+
+    fn outbox(&self) -> std::sync::MutexGuard<'_, Outbox> {
+        self.outbox.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The driver's end of a connection.
+#[derive(Debug)]
+pub(super) struct PeerHandle {
+    pub id: PeerId,
+    shared: Arc<Shared>,
+    threads: Vec<JoinHandle<()>>,
+    needs_wake: bool,
+    last_count: (Instant, u64, u64),
+}
+
+/// What `stats` says about a connection's traffic.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Traffic {
+    /// Bytes that wait to be sent.
+    pub queued_bytes: usize,
+    /// Poses that were replaced by newer ones before they were sent.
+    pub dropped_poses: u64,
+    /// Bytes sent since the connection began.
+    pub sent_bytes: u64,
+    /// Bytes received since the connection began.
+    pub received_bytes: u64,
+    /// Bytes a second sent since the last `stats`.
+    pub send_rate: f64,
+    /// Bytes a second received since the last `stats`.
+    pub receive_rate: f64,
+}
+
+impl PeerHandle {
+    /// Starts both threads for a connected socket.
+    pub fn start(
+        id: PeerId,
+        stream: TcpStream,
+        limits: Limits,
+        arriving: Arc<ArrivingBytes>,
+        pace: Option<Pace>,
+        inputs: Sender<Input>,
+    ) -> io::Result<Self> {
+        prepare(&stream)?;
+        let reader_poll = Poll::new()?;
+        let writer_poll = Poll::new()?;
+        let shared = Arc::new(Shared {
+            outbox: Mutex::new(Outbox::new()),
+            state: AtomicU8::new(RUN),
+            reader: Waker::new(reader_poll.registry(), WAKE)?,
+            writer: Waker::new(writer_poll.registry(), WAKE)?,
+            sent_bytes: AtomicU64::new(0),
+            received_bytes: AtomicU64::new(0),
+        });
+        let mut writing = mio::net::TcpStream::from_std(stream.try_clone()?);
+        writer_poll.registry().register(&mut writing, SOCKET, Interest::WRITABLE)?;
+        let mut reading = mio::net::TcpStream::from_std(stream);
+        reader_poll.registry().register(&mut reading, SOCKET, Interest::READABLE)?;
+
+        let mut handle =
+            Self { id, shared, threads: Vec::new(), needs_wake: false, last_count: (Instant::now(), 0, 0) };
+        let reader = Reader {
+            id,
+            stream: reading,
+            poll: reader_poll,
+            shared: handle.shared.clone(),
+            arriving,
+            reserved: 0,
+            assembler: FrameAssembler::new(limits),
+            inputs: inputs.clone(),
+            last_progress: Instant::now(),
+        };
+        let writer = Writer {
+            stream: writing,
+            poll: writer_poll,
+            shared: handle.shared.clone(),
+            pace,
+            batch: Vec::new(),
+            batch_sent: 0,
+            tail: Bytes::new(),
+        };
+        handle.threads.push(threads::spawn(format!("peer-{}-read", id.0), move || reader.run())?);
+        let started = threads::spawn(format!("peer-{}-write", id.0), move || {
+            if let Err(error) = writer.run() {
+                let cause = CloseCause::Broken(error.to_string());
+                // The driver may have ended already.
+                let _ = inputs.send(Input::Closed(id, cause));
+            }
+        });
+        match started {
+            Ok(thread) => handle.threads.push(thread),
+            Err(error) => {
+                handle.cut();
+                handle.join();
+                return Err(error);
+            }
+        }
+        Ok(handle)
+    }
+
+    /// Queues a frame. [`Self::wake`] must follow.
+    pub fn push(&mut self, outgoing: Outgoing) -> Result<(), TooSlow> {
+        self.needs_wake = true;
+        self.shared.outbox().push(outgoing)
+    }
+
+    /// Tells the writer that something was queued.
+    pub fn wake(&mut self) {
+        if std::mem::take(&mut self.needs_wake)
+            && let Err(error) = self.shared.writer.wake()
+        {
+            tracing::debug!("a writer could not be woken: {error}");
+        }
+    }
+
+    /// Sends what is queued, then closes.
+    pub fn close(&self) {
+        self.shared.set_state(FLUSH);
+    }
+
+    /// Closes now.
+    pub fn cut(&self) {
+        self.shared.set_state(CUT);
+    }
+
+    /// Whether both threads have ended.
+    pub fn has_ended(&self) -> bool {
+        self.threads.iter().all(JoinHandle::is_finished)
+    }
+
+    /// Waits for both threads.
+    pub fn join(&mut self) {
+        for thread in self.threads.drain(..) {
+            if thread.join().is_err() {
+                tracing::error!("a thread of connection {} panicked", self.id.0);
+            }
+        }
+    }
+
+    /// What `stats` says.
+    pub fn traffic(&mut self) -> Traffic {
+        let sent_bytes = self.shared.sent_bytes.load(Ordering::Relaxed);
+        let received_bytes = self.shared.received_bytes.load(Ordering::Relaxed);
+        let (since, sent_then, received_then) = self.last_count;
+        let seconds = since.elapsed().as_secs_f64().max(1e-3);
+        self.last_count = (Instant::now(), sent_bytes, received_bytes);
+        let outbox = self.shared.outbox();
+        Traffic {
+            queued_bytes: outbox.waiting_bytes(),
+            dropped_poses: outbox.dropped_poses(),
+            sent_bytes,
+            received_bytes,
+            send_rate: (sent_bytes - sent_then) as f64 / seconds,
+            receive_rate: (received_bytes - received_then) as f64 / seconds,
+        }
+    }
+}
+
+/// Options that help; none is needed.
+fn prepare(stream: &TcpStream) -> io::Result<()> {
+    stream.set_nonblocking(true)?;
+    let socket = socket2::SockRef::from(stream);
+    let keepalive = socket2::TcpKeepalive::new()
+        .with_time(Duration::from_secs(10))
+        .with_interval(Duration::from_secs(5));
+    let mut results = vec![socket.set_tcp_nodelay(true), socket.set_tcp_keepalive(&keepalive)];
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    results.extend([
+        socket.set_tcp_notsent_lowat(NOT_SENT_BYTES),
+        socket.set_tcp_user_timeout(Some(USER_TIMEOUT)),
+    ]);
+    for error in results.drain(..).filter_map(Result::err) {
+        tracing::debug!("a socket option could not be set: {error}");
+    }
+    Ok(())
+}
+
+struct Reader {
+    id: PeerId,
+    stream: mio::net::TcpStream,
+    poll: Poll,
+    shared: Arc<Shared>,
+    arriving: Arc<ArrivingBytes>,
+    /// Of those, ours.
+    reserved: usize,
+    assembler: FrameAssembler,
+    inputs: Sender<Input>,
+    last_progress: Instant,
+}
+
+impl Reader {
+    fn run(mut self) {
+        let cause = self.read();
+        // Nobody waits for it any more if the driver has ended.
+        let _ = self.inputs.send(Input::Closed(self.id, cause));
+    }
+
+    fn read(&mut self) -> CloseCause {
+        let mut buffer = vec![0; READ_BYTES];
+        let mut events = Events::with_capacity(4);
+        let mut discard_until: Option<Instant> = None;
+        loop {
+            match self.shared.state() {
+                CUT => return CloseCause::Finished,
+                FLUSH => {
+                    let until = *discard_until.get_or_insert_with(|| Instant::now() + FLUSH_TIME + LINGER_TIME);
+                    if Instant::now() >= until {
+                        return CloseCause::Finished;
+                    }
+                }
+                _ => {}
+            }
+            match self.stream.read(&mut buffer) {
+                Ok(0) => return CloseCause::Finished,
+                Ok(n) => {
+                    self.shared.received_bytes.fetch_add(n as u64, Ordering::Relaxed);
+                    if discard_until.is_none()
+                        && let Err(cause) = self.take(&buffer[..n])
+                    {
+                        return cause;
+                    }
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    let wait = self.poll.poll(&mut events, Some(Duration::from_millis(250)));
+                    if let Err(error) = wait
+                        && error.kind() != ErrorKind::Interrupted
+                    {
+                        return CloseCause::Broken(error.to_string());
+                    }
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return CloseCause::Broken(error.to_string()),
+            }
+        }
+    }
+
+    fn take(&mut self, mut bytes: &[u8]) -> Result<(), CloseCause> {
+        let gone = |_error| CloseCause::Finished;
+        loop {
+            let frame = self.assembler.push(&mut bytes).map_err(|error| match error {
+                WireError::WrongPrefix => CloseCause::NotAMeeting,
+                // How a LookSee peer ends its session.
+                WireError::ZeroLength => CloseCause::Finished,
+                error => CloseCause::Fault(error.to_string()),
+            })?;
+            match &frame {
+                None => break,
+                Some(Frame::ModelStarted(header)) => {
+                    if !self.arriving.reserve(header.glb_bytes) {
+                        return Err(CloseCause::Fault("too many bytes of models are arriving at once".into()));
+                    }
+                    self.reserved = header.glb_bytes;
+                }
+                Some(Frame::Model(_)) => self.release(),
+                Some(_) => {}
+            }
+            if let Some(frame) = frame {
+                self.inputs.send(Input::Frame(self.id, frame)).map_err(gone)?;
+            }
+        }
+        if let Some(progress) = self.assembler.progress()
+            && self.last_progress.elapsed() >= PROGRESS_INTERVAL
+        {
+            self.last_progress = Instant::now();
+            self.inputs.send(Input::Progress(self.id, progress)).map_err(gone)?;
+        }
+        Ok(())
+    }
+
+    fn release(&mut self) {
+        self.arriving.release(std::mem::take(&mut self.reserved));
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        self.release();
+    }
+}
+
+struct Writer {
+    stream: mio::net::TcpStream,
+    poll: Poll,
+    shared: Arc<Shared>,
+    pace: Option<Pace>,
+    /// Whole small frames, and the head of a model's.
+    batch: Vec<u8>,
+    batch_sent: usize,
+    /// What is left of a model's bytes.
+    tail: Bytes,
+}
+
+impl Writer {
+    fn run(mut self) -> io::Result<()> {
+        let result = self.write();
+        // Also wakes the reader, which shares the socket.
+        let _ = self.stream.shutdown(match result {
+            Ok(()) => Shutdown::Write,
+            Err(_) => Shutdown::Both,
+        });
+        if self.shared.state() == CUT {
+            let _ = self.stream.shutdown(Shutdown::Both);
+        }
+        result
+    }
+
+    fn write(&mut self) -> io::Result<()> {
+        let mut events = Events::with_capacity(4);
+        let mut flush_until: Option<Instant> = None;
+        loop {
+            match self.shared.state() {
+                CUT => return Ok(()),
+                FLUSH => {
+                    let until = *flush_until.get_or_insert_with(|| Instant::now() + FLUSH_TIME);
+                    if Instant::now() >= until {
+                        return Ok(());
+                    }
+                }
+                _ => {}
+            }
+            if self.is_done() {
+                self.fill();
+            }
+            if self.is_done() {
+                if flush_until.is_some() {
+                    return Ok(());
+                }
+                self.wait(&mut events, None)?;
+                continue;
+            }
+            match self.write_some() {
+                Ok(None) => {}
+                Ok(Some(pause)) => self.wait(&mut events, Some(pause))?,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    self.wait(&mut events, Some(Duration::from_millis(250)))?;
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn is_done(&self) -> bool {
+        self.batch_sent == self.batch.len() && self.tail.is_empty()
+    }
+
+    /// Takes what is next from the outbox.
+    fn fill(&mut self) {
+        self.batch.clear();
+        self.batch_sent = 0;
+        let mut outbox = self.shared.outbox();
+        while self.batch.len() < BATCH_BYTES {
+            let Some(next) = outbox.pop() else { break };
+            self.batch.extend_from_slice(&next.head);
+            let is_model = matches!(next.lane, Lane::Model { .. });
+            if is_model || next.tail.len() > BATCH_BYTES {
+                self.tail = next.tail;
+                break;
+            }
+            self.batch.extend_from_slice(&next.tail);
+        }
+    }
+
+    /// Writes once. Some: the pace asks to wait.
+    fn write_some(&mut self) -> io::Result<Option<Duration>> {
+        let written = if self.batch_sent < self.batch.len() {
+            let written = self.stream.write(&self.batch[self.batch_sent..])?;
+            self.batch_sent += written;
+            written
+        } else {
+            let mut step = self.tail.len().min(STEP_BYTES);
+            if let Some(pace) = &mut self.pace {
+                match pace.allow(step, Instant::now()) {
+                    Ok(allowed) => step = allowed,
+                    Err(wait) => return Ok(Some(wait)),
+                }
+            }
+            let written = self.stream.write(&self.tail[..step])?;
+            if let Some(pace) = &mut self.pace {
+                pace.spend(written);
+            }
+            self.tail = self.tail.slice(written..);
+            written
+        };
+        if written == 0 {
+            return Err(ErrorKind::WriteZero.into());
+        }
+        self.shared.sent_bytes.fetch_add(written as u64, Ordering::Relaxed);
+        Ok(None)
+    }
+
+    fn wait(&mut self, events: &mut Events, timeout: Option<Duration>) -> io::Result<()> {
+        match self.poll.poll(events, timeout) {
+            Err(error) if error.kind() != ErrorKind::Interrupted => Err(error),
+            _ => Ok(()),
+        }
+    }
+}
