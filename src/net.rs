@@ -62,7 +62,7 @@ pub struct NetConfig {
 }
 
 /// What the app wants.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub enum NetCommand {
     /// Something about the meeting. A number other than 0 is answered by
     /// [`NetEvent::Answer`]; an error is told in any case.

@@ -59,16 +59,18 @@ impl From<&NetError> for Notice {
                 format!("Port {port} is in use by another program."),
                 "Close the other meeting program, or choose another port with --port.",
             ),
-            NetError::PortNotAllowed { port } => {
-                Self::error(format!("This system does not allow port {port}."), "Choose a port above 1023 with --port.")
-            }
+            NetError::PortNotAllowed { port } => Self::error(
+                format!("This system does not allow port {port}."),
+                "Choose a port above 1023 with --port.",
+            ),
             NetError::AddressNotHere { address } => Self::error(
                 format!("{address} is not an address of this machine."),
                 "Leave out --bind, or give it one of this machine's own addresses.",
             ),
-            NetError::Listen { port, reason } => {
-                Self::error(format!("Port {port} cannot be opened: {reason}."), "Try another port with --port.")
-            }
+            NetError::Listen { port, reason } => Self::error(
+                format!("Port {port} cannot be opened: {reason}."),
+                "Try another port with --port.",
+            ),
             NetError::BadAddress { address } => Self::error(
                 format!("\"{address}\" is no address."),
                 "Give it as 192.168.1.20, as 192.168.1.20:21213, or as the name of a machine.",
@@ -89,12 +91,14 @@ impl From<&NetError> for Notice {
                 format!("{address} does not answer."),
                 "Check the address; a firewall on the host's machine may block the port.",
             ),
-            NetError::Connect { address, reason } => {
-                Self::error(format!("{address} cannot be reached: {reason}."), "Check the address and the network.")
-            }
-            NetError::NoThreads(reason) => {
-                Self::error(format!("The system gives no more threads: {reason}."), "Close other programs and try again.")
-            }
+            NetError::Connect { address, reason } => Self::error(
+                format!("{address} cannot be reached: {reason}."),
+                "Check the address and the network.",
+            ),
+            NetError::NoThreads(reason) => Self::error(
+                format!("The system gives no more threads: {reason}."),
+                "Close other programs and try again.",
+            ),
             NetError::Folder { reason } => Self::error(
                 format!("The folder for received files cannot be used: {reason}."),
                 "Choose another one with --files.",
@@ -107,9 +111,10 @@ impl From<&LeaveReason> for Notice {
     fn from(reason: &LeaveReason) -> Self {
         match reason {
             LeaveReason::Asked => Self::info("You left the meeting.", ""),
-            LeaveReason::HostEnded => {
-                Self::info("The host ended the meeting.", "Its models stay open here; nobody else sees them now.")
-            }
+            LeaveReason::HostEnded => Self::info(
+                "The host ended the meeting.",
+                "Its models stay open here; nobody else sees them now.",
+            ),
             LeaveReason::Refused(text) => Self::error(
                 format!("The host refused: {text}"),
                 "Ask the host; a newer version of this program may be needed, or the meeting may be full.",

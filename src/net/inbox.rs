@@ -167,7 +167,8 @@ impl Server {
                     }
                     let token = Token(self.next);
                     self.next += 1;
-                    if let Err(error) = self.poll.registry().register(&mut stream, token, Interest::READABLE) {
+                    if let Err(error) = self.poll.registry().register(&mut stream, token, Interest::READABLE)
+                    {
                         tracing::warn!("a sender of a file cannot be served: {error}");
                         continue;
                     }

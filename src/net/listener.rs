@@ -51,9 +51,7 @@ pub(super) fn bind(bind: Option<IpAddr>, port: u16) -> Result<TcpListener, NetEr
             _ => open(IpAddr::from([0, 0, 0, 0])),
         }),
     };
-    result.map_err(|error| {
-        NetError::listen(&error, &bind.map(|ip| ip.to_string()).unwrap_or_default(), port)
-    })
+    result.map_err(|error| NetError::listen(&error, &bind.map(|ip| ip.to_string()).unwrap_or_default(), port))
 }
 
 impl Listener {

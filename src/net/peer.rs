@@ -263,9 +263,8 @@ impl PeerHandle {
 fn prepare(stream: &TcpStream) -> io::Result<()> {
     stream.set_nonblocking(true)?;
     let socket = socket2::SockRef::from(stream);
-    let keepalive = socket2::TcpKeepalive::new()
-        .with_time(Duration::from_secs(10))
-        .with_interval(Duration::from_secs(5));
+    let keepalive =
+        socket2::TcpKeepalive::new().with_time(Duration::from_secs(10)).with_interval(Duration::from_secs(5));
     let mut results = vec![socket.set_tcp_nodelay(true), socket.set_tcp_keepalive(&keepalive)];
     #[cfg(any(target_os = "linux", target_os = "android"))]
     results.extend([
@@ -306,7 +305,8 @@ impl Reader {
             match self.shared.state() {
                 CUT => return CloseCause::Finished,
                 FLUSH => {
-                    let until = *discard_until.get_or_insert_with(|| Instant::now() + FLUSH_TIME + LINGER_TIME);
+                    let until =
+                        *discard_until.get_or_insert_with(|| Instant::now() + FLUSH_TIME + LINGER_TIME);
                     if Instant::now() >= until {
                         return CloseCause::Finished;
                     }
@@ -350,7 +350,9 @@ impl Reader {
                 None => break,
                 Some(Frame::ModelStarted(header)) => {
                     if !self.arriving.reserve(header.glb_bytes) {
-                        return Err(CloseCause::Fault("too many bytes of models are arriving at once".into()));
+                        return Err(CloseCause::Fault(
+                            "too many bytes of models are arriving at once".into(),
+                        ));
                     }
                     self.reserved = header.glb_bytes;
                 }
