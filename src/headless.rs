@@ -7,7 +7,6 @@
 //! interrupted.
 
 mod command;
-mod motion;
 mod output;
 
 use std::{
@@ -24,6 +23,7 @@ use serde_json::{Value, json};
 
 use crate::{
     model::{Cancel, DecodeError, DecodedModel, Limits},
+    motion::Motion,
     net::{Net, NetCommand, NetEvent, Stats},
     notice::Notice,
     opening::{self, OpenError, Opened},
@@ -32,7 +32,6 @@ use crate::{
     workers::Workers,
 };
 use command::{Line, Request};
-use motion::Motion;
 use output::Output;
 
 /// Longest line of a command, in bytes.

@@ -19,9 +19,11 @@
 //! `docs/architecture.md` is the map, `docs/protocol.md` the wire.
 
 pub mod cli;
+pub mod demo;
 pub mod files;
 pub mod headless;
 pub mod model;
+pub mod motion;
 pub mod net;
 pub mod notice;
 pub mod opening;
