@@ -31,6 +31,41 @@ const OPENS_AFTER: Duration = Duration::from_secs(2);
 /// Where it stands: beyond the host's model, a step to the side, facing it.
 const STANDS_AT: Vec3 = Vec3::new(0.9, 0.0, 2.1);
 
+/// The models of the demonstration.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DemoModels {
+    /// The host's.
+    pub host: PathBuf,
+    /// The guest's, larger.
+    pub guest: PathBuf,
+}
+
+/// Finds the models that come with the program.
+///
+/// # Errors
+/// If they are nowhere near.
+pub fn models() -> io::Result<DemoModels> {
+    let beside = std::env::current_exe().ok().and_then(|exe| Some(exe.parent()?.to_owned()));
+    let places = [
+        std::env::var_os("BEVY_ASSET_ROOT").map(PathBuf::from),
+        beside,
+        Some(PathBuf::from(".")),
+        Some(PathBuf::from(env!("CARGO_MANIFEST_DIR"))),
+    ];
+    let folders = places.into_iter().flatten().map(|place| place.join("assets").join("models"));
+    for folder in folders {
+        let models =
+            DemoModels { host: folder.join("molecule.glb"), guest: folder.join("brain-surface.glb") };
+        if models.host.is_file() && models.guest.is_file() {
+            return Ok(models);
+        }
+    }
+    Err(io::Error::new(
+        io::ErrorKind::NotFound,
+        "the models of the demonstration were not found; start it from the project's folder",
+    ))
+}
+
 /// The guest; dropped, it leaves.
 #[derive(Debug)]
 pub struct DemoGuest {

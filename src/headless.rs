@@ -12,7 +12,6 @@ mod output;
 use std::{
     collections::HashMap,
     io::{BufRead, Read, Write},
-    net::IpAddr,
     path::{Path, PathBuf},
     time::{Duration, Instant},
 };
@@ -39,17 +38,17 @@ const LINE_BYTES: u64 = 1 << 20;
 /// How often a participant that nobody moves says where it is.
 const REST_RATE_HZ: f64 = 10.0;
 
-/// What to do at the start.
+/// What was begun at the start.
 #[derive(Debug, Clone)]
 pub enum Start {
-    /// Open models, no meeting.
+    /// No meeting.
     Alone,
-    /// Host a meeting on this port.
+    /// A meeting is hosted on this port.
     Host {
         /// TCP port; 0: the system picks one.
         port: u16,
     },
-    /// Join the meeting there.
+    /// The meeting there is joined.
     Join {
         /// As typed.
         address: String,
@@ -59,17 +58,13 @@ pub enum Start {
 /// Everything that a run needs.
 #[derive(Debug)]
 pub struct Options {
-    /// What to do at the start.
+    /// What was begun at the start.
     pub start: Start,
-    /// Models to open; after joining, where a meeting is joined.
+    /// Models to open; once the meeting is on, where there is one.
     pub files: Vec<PathBuf>,
-    /// Listen on this address only.
-    pub bind: Option<IpAddr>,
-    /// Take pushed files on this port, into this folder.
-    pub receive_files: Option<(u16, PathBuf)>,
     /// Caps on models.
     pub limits: Limits,
-    /// The network.
+    /// The network, with the commands for `start` sent.
     pub net: Net,
     /// For files and decoding.
     pub workers: Workers,
@@ -152,7 +147,7 @@ pub fn run(
     stop: Receiver<()>,
 ) -> std::io::Result<Ending> {
     let lines = read_lines(input)?;
-    let Options { start, files, bind, receive_files, limits, net, workers, notice } = options;
+    let Options { start, files, limits, net, workers, notice } = options;
     let mut participant = Participant {
         net,
         workers,
@@ -172,22 +167,11 @@ pub fn run(
     if let Some(notice) = notice {
         participant.output.error(None, &notice.to_string());
     }
-    if let Some((port, folder)) = receive_files {
-        participant.command(NetCommand::ReceiveFiles { bind, port, folder });
-    }
-    match start {
-        Start::Alone => {
-            participant.started = true;
-            files.into_iter().for_each(|file| participant.open(None, file));
-        }
-        Start::Host { port } => {
-            participant.command(NetCommand::Host { bind, port });
-            participant.files = files;
-        }
-        Start::Join { address } => {
-            participant.command(NetCommand::Join { address });
-            participant.files = files;
-        }
+    if matches!(start, Start::Alone) {
+        participant.started = true;
+        files.into_iter().for_each(|file| participant.open(None, file));
+    } else {
+        participant.files = files;
     }
     let ending = participant.run(&lines, &stop);
     participant.cancel.cancel();
