@@ -3,7 +3,7 @@
 //! For pointing and grabbing: built once per model on a worker thread, then asked
 //! from any thread, every frame. Needs about 40 bytes per triangle.
 
-use glam::Vec3;
+use glam::{Vec3, Vec3A};
 
 use super::bounds::Bounds;
 use super::decoded::{DecodedModel, Topology};
@@ -55,12 +55,45 @@ struct Node {
     count: u32,
 }
 
+/// A box, in vector registers, while the tree is built.
+#[derive(Debug, Clone, Copy)]
+struct Extent {
+    min: Vec3A,
+    max: Vec3A,
+}
+
+impl Extent {
+    const EMPTY: Self = Self { min: Vec3A::INFINITY, max: Vec3A::NEG_INFINITY };
+
+    fn union(self, other: Self) -> Self {
+        Self { min: self.min.min(other.min), max: self.max.max(other.max) }
+    }
+
+    /// Proportional to the surface; 0 if empty.
+    fn surface(self) -> f32 {
+        let size = (self.max - self.min).max(Vec3A::ZERO);
+        size.x * size.y + size.y * size.z + size.z * size.x
+    }
+}
+
+impl From<Bounds> for Extent {
+    fn from(bounds: Bounds) -> Self {
+        Self { min: bounds.min.into(), max: bounds.max.into() }
+    }
+}
+
 /// An item while the tree is built.
 #[derive(Debug, Clone, Copy)]
 struct Item {
-    bounds: Bounds,
-    center: Vec3,
+    extent: Extent,
     corners: [u32; 3],
+}
+
+impl Item {
+    /// Twice the middle of the box: as good for comparing.
+    fn center(&self) -> Vec3A {
+        self.extent.min + self.extent.max
+    }
 }
 
 impl Bvh {
@@ -152,7 +185,7 @@ fn flatten(model: &DecodedModel) -> (Vec<Item>, Vec<[f32; 3]>, Vec<Bounds>) {
         if primitive.topology != Topology::Triangles {
             let bounds = primitive.bounds.transformed(&transform);
             if let Ok(number) = u32::try_from(boxes.len()) {
-                items.push(Item { bounds, center: bounds.center(), corners: [BOX, number, 0] });
+                items.push(Item { extent: bounds.into(), corners: [BOX, number, 0] });
                 boxes.push(bounds);
             }
             continue;
@@ -169,7 +202,7 @@ fn flatten(model: &DecodedModel) -> (Vec<Item>, Vec<[f32; 3]>, Vec<Bounds>) {
             let bounds = Bounds { min: a.min(b).min(c), max: a.max(b).max(c) };
             // A corner that is no number would spoil every box above it.
             if bounds.is_finite() && i != BOX {
-                items.push(Item { bounds, center: bounds.center(), corners: [i, j, k] });
+                items.push(Item { extent: bounds.into(), corners: [i, j, k] });
             }
         }
     }
@@ -179,15 +212,19 @@ fn flatten(model: &DecodedModel) -> (Vec<Item>, Vec<[f32; 3]>, Vec<Bounds>) {
 /// Reorders items for two children and tells where the second begins: never 0, nor the end.
 fn split(items: &mut [Item], depth: u32) -> usize {
     let half = items.len() / 2;
-    let centers = items.iter().fold(Bounds::empty(), |bounds, item| bounds.with(item.center));
-    let size = centers.size();
-    let axis = size.max_position();
-    let extent = size.max_element();
-    if extent <= 0.0 || !extent.is_finite() {
+    let centers = items.iter().fold(Extent::EMPTY, |extent, item| {
+        let center = item.center();
+        extent.union(Extent { min: center, max: center })
+    });
+    let size = centers.max - centers.min;
+    // Overflows only for coordinates near the end of the range: then halved as they come.
+    if !(size.max_element() > 0.0 && size.is_finite()) {
         return half;
     }
-    let along = |item: &Item| item.center.to_array().get(axis).copied().unwrap_or_default();
-    let start = centers.min.to_array().get(axis).copied().unwrap_or_default();
+    // A unit vector along the longest axis picks a coordinate faster than an index does.
+    let axis = Vec3A::AXES.get(size.max_position()).copied().unwrap_or(Vec3A::X);
+    let along = |item: &Item| item.center().dot(axis);
+    let (start, extent) = (centers.min.dot(axis), size.max_element());
     if depth < MAX_SAH_DEPTH {
         let scale = BINS as f32 / extent;
         let bin = |item: &Item| (((along(item) - start) * scale) as usize).min(BINS - 1);
@@ -210,21 +247,20 @@ fn split(items: &mut [Item], depth: u32) -> usize {
 
 /// The first bin of the second child for which (surface x number) of both is least.
 fn cheapest_plane(items: &[Item], bin: impl Fn(&Item) -> usize) -> Option<usize> {
-    let mut bins = [(Bounds::empty(), 0u32); BINS];
+    let mut bins = [(Extent::EMPTY, 0u32); BINS];
     for item in items {
-        if let Some((bounds, count)) = bins.get_mut(bin(item)) {
-            *bounds = bounds.union(item.bounds);
+        if let Some((extent, count)) = bins.get_mut(bin(item)) {
+            *extent = extent.union(item.extent);
             *count += 1;
         }
     }
-    let sweep = |bins: &mut dyn Iterator<Item = &(Bounds, u32)>| {
+    let sweep = |bins: &mut dyn Iterator<Item = &(Extent, u32)>| {
         let mut costs = [0.0f32; BINS];
-        let (mut bounds, mut count) = (Bounds::empty(), 0);
+        let (mut extent, mut count) = (Extent::EMPTY, 0);
         for (cost, bin) in costs.iter_mut().zip(bins) {
-            bounds = bounds.union(bin.0);
+            extent = extent.union(bin.0);
             count += bin.1;
-            let size = bounds.size();
-            *cost = (size.x * size.y + size.y * size.z + size.z * size.x) * count as f32;
+            *cost = extent.surface() * count as f32;
         }
         costs
     };
@@ -239,11 +275,11 @@ fn cheapest_plane(items: &[Item], bin: impl Fn(&Item) -> usize) -> Option<usize>
 impl Node {
     /// A leaf.
     fn of(items: &[Item], first: usize) -> Self {
-        let bounds = items.iter().fold(Bounds::empty(), |bounds, item| bounds.union(item.bounds));
+        let extent = items.iter().fold(Extent::EMPTY, |extent, item| extent.union(item.extent));
         Self {
-            min: bounds.min.to_array(),
+            min: extent.min.to_array(),
             first: u32::try_from(first).unwrap_or(u32::MAX),
-            max: bounds.max.to_array(),
+            max: extent.max.to_array(),
             count: u32::try_from(items.len()).unwrap_or(0),
         }
     }
