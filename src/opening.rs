@@ -1,0 +1,111 @@
+//! Opening: from a file, or from a meeting's bytes, to a model that can be shown.
+//!
+//! Runs on a worker thread. What it gives goes two ways: to the meeting's driver
+//! (bytes and size) and to whoever shows it (the decoded arrays).
+
+use std::{path::Path, time::Instant};
+
+use bytes::Bytes;
+
+use crate::{
+    model::{self, Cancel, DecodeError, DecodedModel, Limits, PackError},
+    notice::Notice,
+    session::{Command, ContentId, Measure, new_model_id},
+    settings,
+};
+
+/// A model that was read from a file here.
+#[derive(Debug)]
+pub struct Opened {
+    /// A new id.
+    pub model_id: String,
+    /// The file's name, with `.glb`.
+    pub name: String,
+    /// The opener's file (a packed one, if it was a `.gltf`).
+    pub glb: Bytes,
+    /// Its hash.
+    pub content: ContentId,
+    /// Its bounding box.
+    pub measure: Measure,
+    /// What can be shown.
+    pub decoded: DecodedModel,
+    /// What was repaired or left out.
+    pub warnings: Vec<String>,
+    /// How long it took.
+    pub seconds: f64,
+    /// Keep it private even though a meeting is on.
+    pub private: bool,
+}
+
+/// Why a file cannot be opened.
+#[derive(Debug, thiserror::Error)]
+#[error("{name}: {kind}")]
+pub struct OpenError {
+    /// The file's name, without its folder.
+    pub name: String,
+    /// What is wrong with it.
+    pub kind: OpenErrorKind,
+}
+
+/// What is wrong with a file.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenErrorKind {
+    /// It, or a file beside it, cannot be read.
+    #[error("{0}")]
+    Pack(#[from] PackError),
+    /// It cannot be shown.
+    #[error("{0}")]
+    Decode(#[from] DecodeError),
+}
+
+impl From<&OpenError> for Notice {
+    fn from(error: &OpenError) -> Self {
+        Notice::error(
+            format!("{} cannot be opened: {}.", error.name, error.kind),
+            "Other files open as before; `convene check FILE` tells more.",
+        )
+    }
+}
+
+/// Reads a file and decodes it.
+pub fn open_file(path: &Path, limits: &Limits, cancel: &Cancel) -> Result<Opened, OpenError> {
+    let start = Instant::now();
+    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+    let failed = |kind: OpenErrorKind| OpenError { name: name.clone(), kind };
+    let packed = model::read_model_file(path, limits).map_err(|error| failed(error.into()))?;
+    let glb = Bytes::from(packed.glb);
+    let decoded = model::decode(&glb, limits, cancel).map_err(|error| failed(error.into()))?;
+    let mut warnings = packed.warnings;
+    warnings.extend(decoded.warnings.iter().cloned());
+    Ok(Opened {
+        model_id: new_model_id(settings::random()),
+        name: format!("{}.glb", packed.name),
+        content: *blake3::hash(&glb).as_bytes(),
+        measure: measure(&decoded),
+        glb,
+        decoded,
+        warnings,
+        seconds: start.elapsed().as_secs_f64(),
+        private: false,
+    })
+}
+
+/// The bounding box, as the session wants it.
+pub fn measure(decoded: &DecodedModel) -> Measure {
+    let bounds = decoded.bounds;
+    Measure { center: bounds.center(), size: bounds.size() }
+}
+
+impl Opened {
+    /// What the meeting's driver is to be told.
+    pub fn command(&self) -> Command {
+        Command::OpenModel {
+            model_id: self.model_id.clone(),
+            name: self.name.clone(),
+            glb: self.glb.clone(),
+            content: self.content,
+            measure: self.measure,
+            private: self.private,
+        }
+    }
+}
