@@ -34,6 +34,7 @@ impl Session {
             return self.accept_host(peer, number, &text, &version);
         }
         if number < MINIMUM_VERSION {
+            let text: String = text.chars().take(20).collect();
             return self.refuse(
                 peer,
                 format!("Joining this meeting requires LookSee version 12 or higher.  You are using version {text}"),

@@ -207,7 +207,10 @@ impl Session {
             self.roster_dirty = true;
             true
         } else {
-            self.ignored(peer, "it said that somebody left who is not its own to speak for");
+            // A guest hears of everybody's end, of those that it never saw, too.
+            if self.role == Role::Host {
+                self.ignored(peer, "it said that somebody left who is not its own to speak for");
+            }
             false
         }
     }
