@@ -418,12 +418,13 @@ fn what_went_wrong_is_told_apart() {
         peer.until_guest_gone();
     });
     assert!(full.contains("refused") && full.contains("only allow 2 persons"), "{full}");
-    let silent = scripted_host_says(|mut peer| {
+    // A reset may destroy what was said before it.
+    let reset = scripted_host_says(|mut peer| {
         peer.greet(&looksee_version("17"));
         peer.wait_for_type(5);
         peer.reset();
     });
-    assert!(silent.contains("refused"), "{silent}");
+    assert!(reset.contains("refused") || reset.contains("was lost"), "{reset}");
     let nonsense = scripted_host_says(|mut peer| {
         peer.greet(&looksee_version("17"));
         peer.bytes(&raw::frame(10, b"{\"keep_aligned\":false}"));

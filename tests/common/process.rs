@@ -5,7 +5,10 @@ use std::{
     io::{BufRead, BufReader, Read, Write},
     path::{Path, PathBuf},
     process::{Child, ChildStdin, Command, ExitStatus, Stdio},
-    sync::{Arc, Condvar, Mutex},
+    sync::{
+        Arc, Condvar, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
     thread::{Builder, JoinHandle},
     time::{Duration, Instant},
 };
@@ -50,6 +53,8 @@ pub fn convene(args: &[&str]) -> Command {
 #[derive(Default)]
 struct Heard {
     events: Mutex<Vec<Value>>,
+    /// There will be no more.
+    ended: AtomicBool,
     more: Condvar,
 }
 
@@ -84,14 +89,16 @@ impl Participant {
             thread({
                 let heard = heard.clone();
                 move || {
-                    for line in BufReader::new(output).lines() {
-                        let Ok(line) = line else { return };
+                    for line in BufReader::new(output).lines().map_while(Result::ok) {
                         let event = serde_json::from_str(&line).unwrap_or_else(
                             |error| json!({ "event": "NO JSON", "line": line, "error": error.to_string() }),
                         );
                         heard.events.lock().unwrap().push(event);
                         heard.more.notify_all();
                     }
+                    let _events = heard.events.lock().unwrap();
+                    heard.ended.store(true, Ordering::Release);
+                    heard.more.notify_all();
                 }
             }),
             thread({
@@ -166,7 +173,7 @@ impl Participant {
                 at += 1;
             }
             let left = until.saturating_duration_since(Instant::now());
-            if left.is_zero() {
+            if left.is_zero() || self.heard.ended.load(Ordering::Acquire) {
                 let last: Vec<&Value> =
                     events.iter().rev().filter(|e| e["event"] != "pose").take(20).collect();
                 let errors = self.errors();
