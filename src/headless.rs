@@ -7,13 +7,11 @@
 //! interrupted.
 
 mod command;
-mod motion;
 mod output;
 
 use std::{
     collections::HashMap,
     io::{BufRead, Read, Write},
-    net::IpAddr,
     path::{Path, PathBuf},
     time::{Duration, Instant},
 };
@@ -24,6 +22,7 @@ use serde_json::{Value, json};
 
 use crate::{
     model::{Cancel, DecodeError, DecodedModel, Limits},
+    motion::Motion,
     net::{Net, NetCommand, NetEvent, Stats},
     notice::Notice,
     opening::{self, OpenError, Opened},
@@ -32,7 +31,6 @@ use crate::{
     workers::Workers,
 };
 use command::{Line, Request};
-use motion::Motion;
 use output::Output;
 
 /// Longest line of a command, in bytes.
@@ -40,17 +38,17 @@ const LINE_BYTES: u64 = 1 << 20;
 /// How often a participant that nobody moves says where it is.
 const REST_RATE_HZ: f64 = 10.0;
 
-/// What to do at the start.
+/// What was begun at the start.
 #[derive(Debug, Clone)]
 pub enum Start {
-    /// Open models, no meeting.
+    /// No meeting.
     Alone,
-    /// Host a meeting on this port.
+    /// A meeting is hosted on this port.
     Host {
         /// TCP port; 0: the system picks one.
         port: u16,
     },
-    /// Join the meeting there.
+    /// The meeting there is joined.
     Join {
         /// As typed.
         address: String,
@@ -60,17 +58,13 @@ pub enum Start {
 /// Everything that a run needs.
 #[derive(Debug)]
 pub struct Options {
-    /// What to do at the start.
+    /// What was begun at the start.
     pub start: Start,
-    /// Models to open; after joining, where a meeting is joined.
+    /// Models to open; once the meeting is on, where there is one.
     pub files: Vec<PathBuf>,
-    /// Listen on this address only.
-    pub bind: Option<IpAddr>,
-    /// Take pushed files on this port, into this folder.
-    pub receive_files: Option<(u16, PathBuf)>,
     /// Caps on models.
     pub limits: Limits,
-    /// The network.
+    /// The network, with the commands for `start` sent.
     pub net: Net,
     /// For files and decoding.
     pub workers: Workers,
@@ -154,7 +148,7 @@ pub fn run(
     stop: Receiver<()>,
 ) -> std::io::Result<Ending> {
     let lines = read_lines(input)?;
-    let Options { start, files, bind, receive_files, limits, net, workers, notice } = options;
+    let Options { start, files, limits, net, workers, notice } = options;
     let mut participant = Participant {
         net,
         workers,
@@ -174,22 +168,11 @@ pub fn run(
     if let Some(notice) = notice {
         participant.output.error(None, &notice.to_string());
     }
-    if let Some((port, folder)) = receive_files {
-        participant.command(NetCommand::ReceiveFiles { bind, port, folder });
-    }
-    match start {
-        Start::Alone => {
-            participant.started = true;
-            files.into_iter().for_each(|file| participant.open(None, file));
-        }
-        Start::Host { port } => {
-            participant.command(NetCommand::Host { bind, port });
-            participant.files = files;
-        }
-        Start::Join { address } => {
-            participant.command(NetCommand::Join { address });
-            participant.files = files;
-        }
+    if matches!(start, Start::Alone) {
+        participant.started = true;
+        files.into_iter().for_each(|file| participant.open(None, file));
+    } else {
+        participant.files = files;
     }
     let ending = participant.run(&lines, &stop);
     participant.cancel.cancel();

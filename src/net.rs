@@ -66,7 +66,7 @@ pub struct NetConfig {
 }
 
 /// What the app wants.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub enum NetCommand {
     /// Something about the meeting. A number other than 0 is answered by
     /// [`NetEvent::Answer`]; an error is told in any case.
@@ -212,6 +212,7 @@ struct Shared {
     view: Mutex<Arc<SessionView>>,
     view_number: AtomicU64,
     body: Mutex<Option<(Body, u64)>>,
+    listening: Mutex<Option<(IpAddr, u16)>>,
     watch_poses: AtomicBool,
     stop: AtomicBool,
 }
@@ -234,6 +235,7 @@ impl Net {
             view: Mutex::new(Arc::new(session.view(Duration::ZERO))),
             view_number: AtomicU64::new(0),
             body: Mutex::new(None),
+            listening: Mutex::new(None),
             watch_poses: AtomicBool::new(false),
             stop: AtomicBool::new(false),
         });
@@ -265,6 +267,12 @@ impl Net {
         self.commands.try_send(command).map_err(|error| match error {
             TrySendError::Full(_) | TrySendError::Disconnected(_) => NetBusy,
         })
+    }
+
+    /// Where others can reach the meeting that we host: the address to give to
+    /// them, and the port.
+    pub fn listening(&self) -> Option<(IpAddr, u16)> {
+        *self.shared.listening.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Where this participant is, taken at `stamp` (monotonic nanoseconds). The

@@ -240,7 +240,7 @@ impl Driver {
                 let mut gave_up = false;
                 let mut result = self.session.handle_command(command, now);
                 if leaving {
-                    self.listener = None;
+                    self.stop_listening();
                     // Giving up on a host that was not reached yet is leaving, too.
                     if self.connecting.take().is_some() && result.is_err() {
                         result = Ok(());
@@ -263,13 +263,14 @@ impl Driver {
                 self.connecting = None;
                 if self.listener.is_some() || !self.peers.is_empty() {
                     let _ = self.session.handle_command(crate::session::Command::Leave, now);
-                    self.listener = None;
+                    self.stop_listening();
                 }
                 match Listener::start(bind, port, self.to_driver.clone()) {
                     Ok(listener) => {
                         self.session.host(now);
                         let (address, port) = canonical(listener.local);
                         self.listener = Some(listener);
+                        self.set_listening(Some((address, port)));
                         self.tell(NetEvent::Listening { address, port });
                     }
                     Err(error) => {
@@ -279,7 +280,7 @@ impl Driver {
                 }
             }
             NetCommand::Join { address } => {
-                self.listener = None;
+                self.stop_listening();
                 if !self.peers.is_empty() {
                     let _ = self.session.handle_command(crate::session::Command::Leave, now);
                 }
@@ -313,6 +314,15 @@ impl Driver {
                 self.tell(NetEvent::Stats { seq, stats });
             }
         }
+    }
+
+    fn stop_listening(&mut self) {
+        self.listener = None;
+        self.set_listening(None);
+    }
+
+    fn set_listening(&self, to: Option<(std::net::IpAddr, u16)>) {
+        *self.shared.listening.lock().unwrap_or_else(PoisonError::into_inner) = to;
     }
 
     fn stats(&mut self) -> Stats {
