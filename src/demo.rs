@@ -135,7 +135,11 @@ fn standing_there(t: f32) -> session::Body {
     let turn = Quat::from_rotation_y(to_model.x.atan2(to_model.z));
     let there = session::Pose { position: STANDS_AT, rotation: turn };
     let body = moving(t);
-    session::Body { left: body.left.within(there), right: body.right.within(there), head: body.head.within(there) }
+    session::Body {
+        left: body.left.within(there),
+        right: body.right.within(there),
+        head: body.head.within(there),
+    }
 }
 
 #[cfg(test)]
