@@ -43,6 +43,8 @@ pub enum CliCommand {
         #[arg(value_name = "FILE")]
         files: Vec<PathBuf>,
     },
+    /// Show a meeting with a simulated guest
+    Demo,
     /// Send files to somebody's files folder (a headset's, say)
     Send {
         /// The receiver: name or number, with :PORT if it is not 21212

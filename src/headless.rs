@@ -7,13 +7,11 @@
 //! interrupted.
 
 mod command;
-mod motion;
 mod output;
 
 use std::{
     collections::HashMap,
     io::{BufRead, Read, Write},
-    net::IpAddr,
     path::{Path, PathBuf},
     time::{Duration, Instant},
 };
@@ -24,15 +22,15 @@ use serde_json::{Value, json};
 
 use crate::{
     model::{Cancel, DecodeError, DecodedModel, Limits},
+    motion::Motion,
     net::{Net, NetCommand, NetEvent, Stats},
     notice::Notice,
     opening::{self, OpenError, Opened},
-    session::{Command, Event, LeaveReason, Measure},
+    session::{Command, Event, LeaveReason, Measure, SessionError},
     threads,
     workers::Workers,
 };
 use command::{Line, Request};
-use motion::Motion;
 use output::Output;
 
 /// Longest line of a command, in bytes.
@@ -40,17 +38,17 @@ const LINE_BYTES: u64 = 1 << 20;
 /// How often a participant that nobody moves says where it is.
 const REST_RATE_HZ: f64 = 10.0;
 
-/// What to do at the start.
+/// What was begun at the start.
 #[derive(Debug, Clone)]
 pub enum Start {
-    /// Open models, no meeting.
+    /// No meeting.
     Alone,
-    /// Host a meeting on this port.
+    /// A meeting is hosted on this port.
     Host {
         /// TCP port; 0: the system picks one.
         port: u16,
     },
-    /// Join the meeting there.
+    /// The meeting there is joined.
     Join {
         /// As typed.
         address: String,
@@ -60,17 +58,13 @@ pub enum Start {
 /// Everything that a run needs.
 #[derive(Debug)]
 pub struct Options {
-    /// What to do at the start.
+    /// What was begun at the start.
     pub start: Start,
-    /// Models to open; after joining, where a meeting is joined.
+    /// Models to open; once the meeting is on, where there is one.
     pub files: Vec<PathBuf>,
-    /// Listen on this address only.
-    pub bind: Option<IpAddr>,
-    /// Take pushed files on this port, into this folder.
-    pub receive_files: Option<(u16, PathBuf)>,
     /// Caps on models.
     pub limits: Limits,
-    /// The network.
+    /// The network, with the commands for `start` sent.
     pub net: Net,
     /// For files and decoding.
     pub workers: Workers,
@@ -129,11 +123,12 @@ enum Waiting {
 
 struct Participant<W: Write> {
     net: Net,
+    /// Dropped before the workers, which may wait to be heard.
+    done: (Sender<Done>, Receiver<Done>),
     workers: Workers,
     limits: Limits,
     cancel: Cancel,
     output: Output<W>,
-    done: (Sender<Done>, Receiver<Done>),
     models: HashMap<String, Held>,
     waiting: HashMap<u64, Waiting>,
     next_answer: u64,
@@ -153,7 +148,7 @@ pub fn run(
     stop: Receiver<()>,
 ) -> std::io::Result<Ending> {
     let lines = read_lines(input)?;
-    let Options { start, files, bind, receive_files, limits, net, workers, notice } = options;
+    let Options { start, files, limits, net, workers, notice } = options;
     let mut participant = Participant {
         net,
         workers,
@@ -173,22 +168,11 @@ pub fn run(
     if let Some(notice) = notice {
         participant.output.error(None, &notice.to_string());
     }
-    if let Some((port, folder)) = receive_files {
-        participant.command(NetCommand::ReceiveFiles { bind, port, folder });
-    }
-    match start {
-        Start::Alone => {
-            participant.started = true;
-            files.into_iter().for_each(|file| participant.open(None, file));
-        }
-        Start::Host { port } => {
-            participant.command(NetCommand::Host { bind, port });
-            participant.files = files;
-        }
-        Start::Join { address } => {
-            participant.command(NetCommand::Join { address });
-            participant.files = files;
-        }
+    if matches!(start, Start::Alone) {
+        participant.started = true;
+        files.into_iter().for_each(|file| participant.open(None, file));
+    } else {
+        participant.files = files;
     }
     let ending = participant.run(&lines, &stop);
     participant.cancel.cancel();
@@ -301,6 +285,9 @@ impl<W: Write> Participant<W> {
         match request {
             Request::Open { path, private } => self.open_as(seq, path, private),
             Request::Session(command) => self.session(Waiting::Plain(seq), command),
+            Request::Pose(body) if !body.is_finite() => {
+                self.output.error(seq.as_ref(), &SessionError::BadNumber.to_string());
+            }
             Request::Pose(body) => {
                 self.motion.stand(body);
                 self.net.set_body(body, threads::monotonic_nanoseconds());
@@ -310,16 +297,18 @@ impl<W: Write> Participant<W> {
                 self.motion.stream(hz, REST_RATE_HZ, Instant::now());
                 self.output.done(seq.as_ref(), json!({}));
             }
-            Request::WatchPoses { on } => {
-                self.command(NetCommand::WatchPoses(on));
-                self.output.done(seq.as_ref(), json!({}));
-            }
+            Request::WatchPoses { on } => match self.net.send(NetCommand::WatchPoses(on)) {
+                Ok(()) => self.output.done(seq.as_ref(), json!({})),
+                Err(error) => self.output.error(seq.as_ref(), &error.to_string()),
+            },
             Request::Save { model_id, path } => self.save(seq, model_id, path),
             Request::Stats => {
                 let number = self.next_answer;
                 self.next_answer += 1;
-                self.stats_for.insert(number, seq);
-                self.command(NetCommand::Stats { seq: number });
+                match self.net.send(NetCommand::Stats { seq: number }) {
+                    Ok(()) => drop(self.stats_for.insert(number, seq)),
+                    Err(error) => self.output.error(seq.as_ref(), &error.to_string()),
+                }
             }
         }
     }
@@ -345,7 +334,7 @@ impl<W: Write> Participant<W> {
     }
 
     fn save(&mut self, seq: Option<Value>, model_id: String, path: PathBuf) {
-        let Some(held) = self.models.get(&model_id) else {
+        let Some(held) = self.models.get(&model_id).filter(|held| !held.glb.is_empty()) else {
             return self
                 .output
                 .error(seq.as_ref(), &format!("there is no whole model with the id {model_id}"));
@@ -365,8 +354,9 @@ impl<W: Write> Participant<W> {
         match done {
             Done::Opened { seq, result } => match *result {
                 Ok(opened) => {
-                    for warning in &opened.warnings {
-                        tracing::info!("a model was opened with a warning: {warning}");
+                    // Their texts may hold names out of the file.
+                    if !opened.warnings.is_empty() {
+                        tracing::info!("a model was opened with {} warnings", opened.warnings.len());
                     }
                     let waiting = Waiting::Open {
                         seq,
@@ -462,7 +452,7 @@ impl<W: Write> Participant<W> {
         }
     }
 
-    fn answer(&mut self, seq: u64, result: Result<(), crate::session::SessionError>) {
+    fn answer(&mut self, seq: u64, result: Result<(), SessionError>) {
         let Some(waiting) = self.waiting.remove(&seq) else {
             if let Err(error) = result {
                 tracing::debug!("a command of our own had no effect: {error}");
@@ -501,6 +491,10 @@ impl<W: Write> Participant<W> {
             }
             Event::ModelClosed { model_id, .. } => {
                 self.models.remove(model_id);
+            }
+            // It ended on its way here.
+            Event::ModelFailed { model_id, .. } => {
+                self.models.retain(|id, held| id != model_id || !held.glb.is_empty());
             }
             _ => {}
         }

@@ -18,13 +18,19 @@
 //!
 //! `docs/architecture.md` is the map, `docs/protocol.md` the wire.
 
+#[cfg(feature = "app")]
+pub mod app;
 pub mod cli;
+pub mod demo;
 pub mod files;
 pub mod headless;
 pub mod model;
+pub mod motion;
 pub mod net;
 pub mod notice;
 pub mod opening;
+#[cfg(feature = "app")]
+pub mod platform;
 pub mod session;
 pub mod settings;
 pub mod threads;
@@ -32,11 +38,16 @@ pub mod transfer;
 pub mod wire;
 pub mod workers;
 
-use std::{io::BufReader, path::PathBuf};
+use std::{
+    io::{self, BufReader},
+    path::PathBuf,
+    time::{Duration, Instant},
+};
 
 use cli::{CliCommand, Common, ProtocolChoice};
-use headless::Ending;
-use net::{Net, NetConfig};
+use demo::DemoGuest;
+use headless::{Ending, Start};
+use net::{Net, NetCommand, NetConfig};
 use settings::SettingsFile;
 use workers::Workers;
 
@@ -44,8 +55,8 @@ use workers::Workers;
 /// `send` and `check`, which no meeting is needed for.
 ///
 /// # Errors
-/// If a thread cannot be started, or the window cannot be opened.
-pub fn run(command: Option<CliCommand>, files: Vec<PathBuf>, common: Common) -> std::io::Result<Ending> {
+/// If a thread cannot be started, or there is no window in this build.
+pub fn run(command: Option<CliCommand>, files: Vec<PathBuf>, common: Common) -> io::Result<Ending> {
     let settings_path = common.settings.clone().unwrap_or_else(settings::default_path);
     let mut settings = SettingsFile::open(&settings_path);
     let mut identity = settings.identity();
@@ -54,27 +65,88 @@ pub fn run(command: Option<CliCommand>, files: Vec<PathBuf>, common: Common) -> 
     }
     let mut session = session::Config::new(identity);
     session.looksee_only = common.protocol == ProtocolChoice::Looksee;
-    let net = Net::start(NetConfig { session, pace_megabits: common.pace })?;
-    let workers = Workers::start()?;
+    let mut pace_megabits = common.pace;
+    let mut demo = None;
     let (start, files) = match command {
-        Some(CliCommand::Host { files, port }) => (headless::Start::Host { port }, files),
-        Some(CliCommand::Join { address, files }) => (headless::Start::Join { address }, files),
-        _ => (headless::Start::Alone, files),
+        Some(CliCommand::Host { files, port }) => (Start::Host { port }, files),
+        Some(CliCommand::Join { address, files }) => (Start::Join { address }, files),
+        Some(CliCommand::Demo) => {
+            let models = demo::models()?;
+            // The pace is the guest's.
+            demo = Some((models.guest, pace_megabits.take()));
+            (Start::Host { port: 0 }, vec![models.host])
+        }
+        _ => (Start::Alone, files),
     };
-    let folder = common.received_folder.clone().unwrap_or_else(settings::default_files_folder);
-    let options = headless::Options {
-        start,
-        files,
-        bind: common.bind,
-        receive_files: common.receive_files.map(|port| (port, folder)),
-        limits: model::Limits::default(),
-        net,
-        workers,
-        notice: settings.notice.take(),
+    let is_demo = demo.is_some();
+    let net = Net::start(NetConfig { session, pace_megabits })?;
+    let bind = if is_demo { Some(std::net::Ipv4Addr::LOCALHOST.into()) } else { common.bind };
+    let begun = match &start {
+        Start::Alone => Ok(()),
+        Start::Host { port } => net.send(NetCommand::Host { bind, port: *port }),
+        Start::Join { address } => net.send(NetCommand::Join { address: address.clone() }),
     };
-    let stop = stop_signal();
-    let ending = headless::run(options, BufReader::new(std::io::stdin()), std::io::stdout(), stop)?;
-    Ok(ending)
+    begun.map_err(io::Error::other)?;
+    if let Some(port) = common.receive_files {
+        let folder = common.received_folder.clone().unwrap_or_else(settings::default_files_folder);
+        net.send(NetCommand::ReceiveFiles { bind: common.bind, port, folder }).map_err(io::Error::other)?;
+    }
+    let _guest = match demo {
+        Some((model, pace)) => Some(DemoGuest::start(demo_port(&net)?, Some(model), pace)?),
+        None => None,
+    };
+    let workers = Workers::start()?;
+    let limits = model::Limits::default();
+    let notice = settings.notice.take();
+    if common.headless {
+        let options = headless::Options { start, files, limits, net, workers, notice };
+        headless::run(options, BufReader::new(io::stdin()), io::stdout(), stop_signal())
+    } else {
+        let joining = matches!(start, Start::Join { .. });
+        window(Window { files, joining, limits, net, workers, notice, common })
+    }
+}
+
+/// What the window needs.
+#[cfg_attr(not(feature = "app"), expect(dead_code, reason = "without a window nobody reads it"))]
+struct Window {
+    files: Vec<PathBuf>,
+    joining: bool,
+    limits: model::Limits,
+    net: Net,
+    workers: Workers,
+    notice: Option<notice::Notice>,
+    common: Common,
+}
+
+#[cfg(feature = "app")]
+fn window(window: Window) -> io::Result<Ending> {
+    let seconds = |seconds: f64| Duration::try_from_secs_f64(seconds).unwrap_or_default();
+    let Window { files, joining, limits, net, workers, notice, common } = window;
+    let snapshots = app::Snapshots {
+        shots: common.screenshot.into_iter().map(|(at, path)| (seconds(at), path)).collect(),
+        exit_after: common.exit_after.map(seconds),
+    };
+    let options =
+        app::AppOptions { net, workers, limits, open: files, joining, head: None, snapshots, notice };
+    Ok(if platform::desktop::run(options).is_success() { Ending::Done } else { Ending::Failed })
+}
+
+#[cfg(not(feature = "app"))]
+fn window(_: Window) -> io::Result<Ending> {
+    Err(io::Error::other("this build has no window; add --headless, or build it with the feature `app`"))
+}
+
+/// The port of the meeting that is being opened.
+fn demo_port(net: &Net) -> io::Result<u16> {
+    let until = Instant::now() + Duration::from_secs(5);
+    while Instant::now() < until {
+        if let Some((_, port)) = net.listening() {
+            return Ok(port);
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    Err(io::Error::other("the demonstration's meeting could not be opened"))
 }
 
 /// Closed by Ctrl-C, SIGTERM or SIGHUP.

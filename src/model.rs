@@ -38,6 +38,7 @@ pub mod pack;
 pub mod split;
 
 #[cfg(test)]
+#[allow(dead_code, reason = "shared with the integration tests, each of which uses a part")]
 #[path = "../tests/common/glb.rs"]
 mod testing;
 

@@ -335,7 +335,8 @@ impl Session {
         }
         let mut bytes = MEETING_PREFIX.to_vec();
         bytes.extend_from_slice(&encode_frame(&Message::Version(version).encode()));
-        self.send_bytes(peer, Lane::Ordered, bytes.into(), Bytes::new());
+        // Nothing may overtake it, a ping neither.
+        self.send_bytes(peer, Lane::Urgent, bytes.into(), Bytes::new());
     }
 
     fn send_bytes(&mut self, peer: PeerId, lane: Lane, head: Bytes, tail: Bytes) {

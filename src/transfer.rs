@@ -4,7 +4,7 @@
 //! [`crate::net`] empties it) or the meaning of what is sent
 //! ([`crate::session`]). Pure: a lock around it is held for a copy only.
 //!
-//! Order: answers to pings first; then everything that must stay in order, of
+//! Order: the greeting and answers to pings first; then everything that must stay in order, of
 //! which a model's frame yields to poses until its first byte is sent; a pose
 //! replaces an older pose of the same participant, and a model's position
 //! replaces an older one of the same model that still waits, unless something
@@ -21,7 +21,7 @@ pub const MAXIMUM_WAITING: usize = 1024;
 /// Which queue a frame waits in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Lane {
-    /// Before everything else: answers to pings.
+    /// Before everything else: the greeting, pings and their answers.
     Urgent,
     /// In order.
     Ordered,
@@ -100,7 +100,8 @@ impl Outbox {
         let replaced = match &outgoing.lane {
             Lane::Urgent => {
                 // A peer that pings faster than it reads gets the latest answers only.
-                let oldest = if self.urgent.len() >= 8 { self.urgent.pop_front() } else { None };
+                // The first stays: it may be the greeting.
+                let oldest = if self.urgent.len() >= 8 { self.urgent.remove(1) } else { None };
                 self.urgent.push_back(outgoing);
                 oldest
             }

@@ -3,7 +3,7 @@
 //! For pointing and grabbing: built once per model on a worker thread, then asked
 //! from any thread, every frame. Needs about 40 bytes per triangle.
 
-use glam::Vec3;
+use glam::{Vec3, Vec3A};
 
 use super::bounds::Bounds;
 use super::decoded::{DecodedModel, Topology};
@@ -55,12 +55,45 @@ struct Node {
     count: u32,
 }
 
+/// A box, in vector registers, while the tree is built.
+#[derive(Debug, Clone, Copy)]
+struct Extent {
+    min: Vec3A,
+    max: Vec3A,
+}
+
+impl Extent {
+    const EMPTY: Self = Self { min: Vec3A::INFINITY, max: Vec3A::NEG_INFINITY };
+
+    fn union(self, other: Self) -> Self {
+        Self { min: self.min.min(other.min), max: self.max.max(other.max) }
+    }
+
+    /// Proportional to the surface; 0 if empty.
+    fn surface(self) -> f32 {
+        let size = (self.max - self.min).max(Vec3A::ZERO);
+        size.x * size.y + size.y * size.z + size.z * size.x
+    }
+}
+
+impl From<Bounds> for Extent {
+    fn from(bounds: Bounds) -> Self {
+        Self { min: bounds.min.into(), max: bounds.max.into() }
+    }
+}
+
 /// An item while the tree is built.
 #[derive(Debug, Clone, Copy)]
 struct Item {
-    bounds: Bounds,
-    center: Vec3,
+    extent: Extent,
     corners: [u32; 3],
+}
+
+impl Item {
+    /// Twice the middle of the box: as good for comparing.
+    fn center(&self) -> Vec3A {
+        self.extent.min + self.extent.max
+    }
 }
 
 impl Bvh {
@@ -68,23 +101,24 @@ impl Bvh {
     #[must_use]
     pub fn build(model: &DecodedModel) -> Self {
         let (mut items, points, boxes) = flatten(model);
+        let whole = Part::of(&items);
         let mut nodes = Vec::with_capacity(items.len() / 3 + 1);
-        nodes.push(Node::of(&items, 0));
-        let mut stack = vec![(0usize, 0usize, items.len(), 0u32)];
-        while let Some((node, from, to, depth)) = stack.pop() {
-            let Some(part) = items.get_mut(from..to).filter(|part| part.len() > LEAF_ITEMS) else { continue };
-            let middle = from + split(part, depth);
-            let (Some(left), Some(right)) = (items.get(from..middle), items.get(middle..to)) else {
+        nodes.push(Node::leaf(&whole, 0));
+        let mut stack = vec![(0usize, 0usize, whole, 0u32)];
+        while let Some((node, from, whole, depth)) = stack.pop() {
+            let Some(part) = items.get_mut(from..from + whole.count).filter(|part| part.len() > LEAF_ITEMS)
+            else {
                 continue;
             };
-            let children = nodes.len();
+            let [left, right] = split(part, &whole, depth);
+            let (children, middle) = (nodes.len(), from + left.count);
             if let (Some(node), Ok(first)) = (nodes.get_mut(node), u32::try_from(children)) {
                 (node.first, node.count) = (first, 0);
             }
-            nodes.push(Node::of(left, from));
-            nodes.push(Node::of(right, middle));
-            stack.push((children, from, middle, depth + 1));
-            stack.push((children + 1, middle, to, depth + 1));
+            nodes.push(Node::leaf(&left, from));
+            nodes.push(Node::leaf(&right, middle));
+            stack.push((children, from, left, depth + 1));
+            stack.push((children + 1, middle, right, depth + 1));
         }
         Self { nodes, items: items.iter().map(|item| item.corners).collect(), points, boxes }
     }
@@ -152,7 +186,7 @@ fn flatten(model: &DecodedModel) -> (Vec<Item>, Vec<[f32; 3]>, Vec<Bounds>) {
         if primitive.topology != Topology::Triangles {
             let bounds = primitive.bounds.transformed(&transform);
             if let Ok(number) = u32::try_from(boxes.len()) {
-                items.push(Item { bounds, center: bounds.center(), corners: [BOX, number, 0] });
+                items.push(Item { extent: bounds.into(), corners: [BOX, number, 0] });
                 boxes.push(bounds);
             }
             continue;
@@ -169,82 +203,119 @@ fn flatten(model: &DecodedModel) -> (Vec<Item>, Vec<[f32; 3]>, Vec<Bounds>) {
             let bounds = Bounds { min: a.min(b).min(c), max: a.max(b).max(c) };
             // A corner that is no number would spoil every box above it.
             if bounds.is_finite() && i != BOX {
-                items.push(Item { bounds, center: bounds.center(), corners: [i, j, k] });
+                items.push(Item { extent: bounds.into(), corners: [i, j, k] });
             }
         }
     }
     (items, points, boxes)
 }
 
-/// Reorders items for two children and tells where the second begins: never 0, nor the end.
-fn split(items: &mut [Item], depth: u32) -> usize {
-    let half = items.len() / 2;
-    let centers = items.iter().fold(Bounds::empty(), |bounds, item| bounds.with(item.center));
-    let size = centers.size();
-    let axis = size.max_position();
-    let extent = size.max_element();
-    if extent <= 0.0 || !extent.is_finite() {
-        return half;
+/// What is known of some items without looking at them again.
+#[derive(Debug, Clone, Copy)]
+struct Part {
+    /// Around the items.
+    extent: Extent,
+    /// Around their centres.
+    centers: Extent,
+    count: usize,
+}
+
+impl Part {
+    const EMPTY: Self = Self { extent: Extent::EMPTY, centers: Extent::EMPTY, count: 0 };
+
+    fn of(items: &[Item]) -> Self {
+        items.iter().fold(Self::EMPTY, |part, item| part.with(item))
     }
-    let along = |item: &Item| item.center.to_array().get(axis).copied().unwrap_or_default();
-    let start = centers.min.to_array().get(axis).copied().unwrap_or_default();
+
+    fn with(self, item: &Item) -> Self {
+        let center = item.center();
+        self.union(&Self { extent: item.extent, centers: Extent { min: center, max: center }, count: 1 })
+    }
+
+    fn union(self, other: &Self) -> Self {
+        Self {
+            extent: self.extent.union(other.extent),
+            centers: self.centers.union(other.centers),
+            count: self.count + other.count,
+        }
+    }
+
+    /// What a ray through the parent costs here: the chance of getting in times the tests then.
+    fn cost(&self) -> f32 {
+        self.extent.surface() * self.count as f32
+    }
+}
+
+/// Reorders items for two children, neither of them empty.
+fn split(items: &mut [Item], whole: &Part, depth: u32) -> [Part; 2] {
+    let half = items.len() / 2;
+    let size = whole.centers.max - whole.centers.min;
+    // Overflows only for coordinates near the end of the range: then halved as they come.
+    if !(size.max_element() > 0.0 && size.is_finite()) {
+        return halves(items, half);
+    }
+    // A unit vector along the longest axis picks a coordinate faster than an index does.
+    let axis = Vec3A::AXES.get(size.max_position()).copied().unwrap_or(Vec3A::X);
+    let along = |item: &Item| item.center().dot(axis);
+    let start = whole.centers.min.dot(axis);
     if depth < MAX_SAH_DEPTH {
-        let scale = BINS as f32 / extent;
+        let scale = BINS as f32 / size.max_element();
         let bin = |item: &Item| (((along(item) - start) * scale) as usize).min(BINS - 1);
-        if let Some(plane) = cheapest_plane(items, bin) {
-            let mut middle = 0;
-            for i in 0..items.len() {
-                if items.get(i).is_some_and(|item| bin(item) < plane) {
-                    items.swap(i, middle);
-                    middle += 1;
-                }
+        let (plane, parts) = cheapest_plane(items, bin);
+        let mut middle = 0;
+        for i in 0..items.len() {
+            if items.get(i).is_some_and(|item| bin(item) < plane) {
+                items.swap(i, middle);
+                middle += 1;
             }
-            if middle > 0 && middle < items.len() {
-                return middle;
-            }
+        }
+        if parts.iter().all(|part| part.count > 0) && parts.first().is_some_and(|left| left.count == middle) {
+            return parts;
         }
     }
     items.select_nth_unstable_by(half, |a, b| along(a).total_cmp(&along(b)));
-    half
+    halves(items, half)
 }
 
-/// The first bin of the second child for which (surface x number) of both is least.
-fn cheapest_plane(items: &[Item], bin: impl Fn(&Item) -> usize) -> Option<usize> {
-    let mut bins = [(Bounds::empty(), 0u32); BINS];
+fn halves(items: &[Item], half: usize) -> [Part; 2] {
+    let (left, right) = items.split_at_checked(half).unwrap_or((items, &[]));
+    [Part::of(left), Part::of(right)]
+}
+
+/// The first bin of the second child for which both cost least together, and the children.
+fn cheapest_plane(items: &[Item], bin: impl Fn(&Item) -> usize) -> (usize, [Part; 2]) {
+    let mut bins = [Part::EMPTY; BINS];
     for item in items {
-        if let Some((bounds, count)) = bins.get_mut(bin(item)) {
-            *bounds = bounds.union(item.bounds);
-            *count += 1;
+        if let Some(part) = bins.get_mut(bin(item)) {
+            *part = part.with(item);
         }
     }
-    let sweep = |bins: &mut dyn Iterator<Item = &(Bounds, u32)>| {
-        let mut costs = [0.0f32; BINS];
-        let (mut bounds, mut count) = (Bounds::empty(), 0);
-        for (cost, bin) in costs.iter_mut().zip(bins) {
-            bounds = bounds.union(bin.0);
-            count += bin.1;
-            let size = bounds.size();
-            *cost = (size.x * size.y + size.y * size.z + size.z * size.x) * count as f32;
+    // For each bin, everything from it on.
+    let mut above = bins;
+    let mut sum = Part::EMPTY;
+    for part in above.iter_mut().rev() {
+        sum = sum.union(part);
+        *part = sum;
+    }
+    let mut best = (f32::INFINITY, 0, [Part::EMPTY; 2]);
+    let mut below = Part::EMPTY;
+    for (before, (bin, above)) in bins.iter().zip(above.iter().skip(1)).enumerate() {
+        below = below.union(bin);
+        let cost = below.cost() + above.cost();
+        if cost < best.0 && below.count > 0 && above.count > 0 {
+            best = (cost, before + 1, [below, *above]);
         }
-        costs
-    };
-    let below = sweep(&mut bins.iter());
-    let mut above = sweep(&mut bins.iter().rev());
-    above.reverse();
-    let planes = below.iter().zip(above.iter().skip(1)).map(|(below, above)| below + above);
-    let cheapest = planes.enumerate().min_by(|a, b| a.1.total_cmp(&b.1));
-    cheapest.map(|(before, _)| before + 1)
+    }
+    (best.1, best.2)
 }
 
 impl Node {
-    /// A leaf.
-    fn of(items: &[Item], first: usize) -> Self {
-        let bounds = items.iter().fold(Bounds::empty(), |bounds, item| bounds.union(item.bounds));
+    fn leaf(part: &Part, first: usize) -> Self {
         Self {
-            min: bounds.min.to_array(),
+            min: part.extent.min.to_array(),
             first: u32::try_from(first).unwrap_or(u32::MAX),
-            max: bounds.max.to_array(),
-            count: u32::try_from(items.len()).unwrap_or(0),
+            max: part.extent.max.to_array(),
+            count: u32::try_from(part.count).unwrap_or(0),
         }
     }
 

@@ -222,8 +222,8 @@ impl<'a> Attributes<'a> {
             for value in colors.as_flattened_mut() {
                 if !(0.0..=1.0).contains(value) {
                     odd = true;
-                    // Written so that what is not a number becomes 0.
-                    *value = value.max(0.0).min(1.0);
+
+                    *value = if value.is_nan() { 0.0 } else { value.clamp(0.0, 1.0) };
                 }
             }
             if odd {

@@ -194,7 +194,7 @@ fn texture_ref(info: &TextureInfo, texture: usize) -> Option<TextureRef> {
 
 /// Within 0 and 1; 1 if not given.
 fn fraction(value: Option<f32>) -> f32 {
-    value.map_or(1.0, |value| value.max(0.0).min(1.0))
+    value.map_or(1.0, |value| value.clamp(0.0, 1.0))
 }
 
 #[cfg(test)]

@@ -382,3 +382,6 @@ fn list_mut<'a>(
     let list = root.entry(key).or_insert_with(|| Value::Array(Vec::new()));
     list.as_array_mut().ok_or(PackError::Shape("a list of the file is no list"))
 }
+
+#[cfg(test)]
+mod tests;

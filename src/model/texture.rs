@@ -12,6 +12,9 @@ use super::limits::{Cancel, Limits};
 use super::uri::{self, Uri};
 use super::warnings::{Warnings, quoted};
 
+/// Bytes that may be decompressed for each byte that textures may take.
+const MAX_WORK: u64 = 8;
+
 /// An image with the way it is to be sampled. Textures with the same image share it.
 #[derive(Debug, Clone)]
 pub struct Texture {
@@ -105,6 +108,9 @@ pub(super) struct Textures<'a> {
     numbers: Vec<Option<usize>>,
     /// Bytes that textures may still take.
     left: u64,
+    /// Bytes that may still be decompressed, also for images that then fail or are
+    /// scaled down: bounds the time.
+    work_left: u64,
     pub(super) textures: Vec<Texture>,
 }
 
@@ -126,6 +132,7 @@ impl<'a> Textures<'a> {
             images: vec![None; document.images.len()],
             numbers: vec![None; document.textures.len()],
             left: limits.max_texture_bytes,
+            work_left: limits.max_texture_bytes.saturating_mul(MAX_WORK),
             textures: Vec::new(),
         }
     }
@@ -217,7 +224,7 @@ impl<'a> Textures<'a> {
             },
             (None, None) => return Err(unfit("it has no data")),
         };
-        let image = decode_image(bytes, self.limits.max_image_bytes)?;
+        let image = decode_image(bytes, self.limits.max_image_bytes, &mut self.work_left)?;
         let size = image.dimensions();
         let image = shrink(image, self.limits.max_texture_side);
         let (width, height) = image.dimensions();
@@ -235,7 +242,7 @@ impl<'a> Textures<'a> {
 }
 
 /// Decodes PNG or JPEG, looking at its size before anything is allocated for it.
-fn decode_image(bytes: &[u8], max_bytes: u64) -> Result<RgbaImage, Fault> {
+fn decode_image(bytes: &[u8], max_bytes: u64, work_left: &mut u64) -> Result<RgbaImage, Fault> {
     let unreadable = |error: image::ImageError| Fault::Image(format!("it cannot be decoded: {error}"));
     let format = match image::guess_format(bytes) {
         Ok(format @ (ImageFormat::Png | ImageFormat::Jpeg)) => format,
@@ -257,6 +264,9 @@ fn decode_image(bytes: &[u8], max_bytes: u64) -> Result<RgbaImage, Fault> {
             "{width} x {height} pixels take {needed} bytes, more than the limit of {max_bytes}"
         )));
     }
+    *work_left = work_left
+        .checked_sub(needed)
+        .ok_or_else(|| Fault::Image("the images before it took all the time there is".to_owned()))?;
     DynamicImage::from_decoder(decoder).map(DynamicImage::into_rgba8).map_err(unreadable)
 }
 
@@ -287,7 +297,7 @@ mod tests {
 
     #[test]
     fn images_are_decoded_and_shrunk() {
-        let image = decode_image(&png(40, 10), 1 << 20).unwrap();
+        let image = decode_image(&png(40, 10), 1 << 20, &mut { u64::MAX }).unwrap();
         assert_eq!(image.get_pixel(3, 2).0, [3, 2, 7, 255]);
         assert_eq!(shrink(image.clone(), 20).dimensions(), (20, 5));
         assert_eq!(shrink(image, 2).dimensions(), (2, 1));
@@ -301,13 +311,21 @@ mod tests {
         let mut crc = flate2::Crc::new();
         crc.update(&bytes[12..29]);
         bytes[29..33].copy_from_slice(&crc.sum().to_be_bytes());
-        let error = decode_image(&bytes, 1 << 20).unwrap_err().to_string();
+        let error = decode_image(&bytes, 1 << 20, &mut { u64::MAX }).unwrap_err().to_string();
         assert!(error.contains("60000 x 60000") || error.contains("imit"), "{error}");
     }
 
     #[test]
+    fn work_is_paid_for_by_what_an_image_decompresses_to() {
+        let mut left = 40 * 10 * 4 + 1;
+        assert!(decode_image(&png(40, 10), 1 << 20, &mut left).is_ok());
+        assert_eq!(left, 1);
+        assert!(decode_image(&png(1, 1), 1 << 20, &mut left).is_err());
+    }
+
+    #[test]
     fn other_formats_are_named() {
-        let error = |bytes: &[u8]| decode_image(bytes, 1 << 20).unwrap_err().to_string();
+        let error = |bytes: &[u8]| decode_image(bytes, 1 << 20, &mut { u64::MAX }).unwrap_err().to_string();
         assert_eq!(error(b"RIFF\0\0\0\0WEBPVP8 "), "it is webp, only PNG and JPEG are shown");
         assert_eq!(error(b"hello"), "it is neither PNG nor JPEG");
         assert!(error(&png(4, 4)[..50]).starts_with("it cannot be decoded"));

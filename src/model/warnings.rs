@@ -5,6 +5,9 @@ use std::fmt::Display;
 /// Lines kept; the rest is only counted. A hostile file could make one per byte.
 const MAX_LINES: usize = 40;
 
+/// Warnings that are looked at; beyond them not even repetitions are recognized.
+const MAX_LOOKED_AT: usize = 10_000;
+
 /// Characters of a text from the file that are repeated to a person.
 const MAX_QUOTED_CHARS: usize = 80;
 
@@ -13,12 +16,14 @@ const MAX_QUOTED_CHARS: usize = 80;
 pub(super) struct Warnings {
     lines: Vec<String>,
     left_out: usize,
+    looked_at: usize,
     fault: Option<String>,
 }
 
 impl Warnings {
     pub(super) fn push(&mut self, warning: impl Display) {
-        if self.lines.len() >= MAX_LINES {
+        self.looked_at += 1;
+        if self.lines.len() >= MAX_LINES || self.looked_at > MAX_LOOKED_AT {
             self.left_out += 1;
             return;
         }

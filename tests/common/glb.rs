@@ -1,5 +1,7 @@
 //! Builds small GLB files for tests, valid or deliberately not.
 
+#![allow(clippy::unwrap_used, reason = "a helper of tests")]
+
 use serde_json::{Value, json};
 
 /// A GLB in the making. `json` may be changed at will before [`Glb::build`].
@@ -22,7 +24,6 @@ impl Default for Glb {
     }
 }
 
-#[allow(dead_code, reason = "shared between tests, each of which uses a part")]
 impl Glb {
     /// A file without anything in it, in ChimeraX's way: a scene, but no default one.
     pub fn new() -> Self {

@@ -1,5 +1,5 @@
-//! Where a headless participant is: at rest, where it was put, or in smooth
-//! synthetic motion.
+//! Where a participant without hands is: at rest, where it was put, or in smooth
+//! synthetic motion. For the headless participant and the demonstration's guest.
 
 use std::time::{Duration, Instant};
 
@@ -7,8 +7,9 @@ use glam::{Quat, Vec3};
 
 use crate::session::{Body, Pose};
 
+/// A clock for poses, and what they are.
 #[derive(Debug)]
-pub(super) struct Motion {
+pub struct Motion {
     start: Instant,
     next: Instant,
     interval: Duration,
@@ -17,6 +18,7 @@ pub(super) struct Motion {
 }
 
 impl Motion {
+    /// At rest, so many poses a second.
     pub fn new(now: Instant, hz: f64) -> Self {
         let interval = Duration::from_secs_f64(1.0 / hz);
         Self { start: now, next: now, interval, stand: Body::rest(), streaming: false }
@@ -55,8 +57,8 @@ impl Motion {
     }
 }
 
-/// Somebody who looks around and waves the wands, `t` seconds in.
-fn moving(t: f32) -> Body {
+/// Somebody at the origin who looks around and waves the wands, `t` seconds in.
+pub fn moving(t: f32) -> Body {
     let rest = Body::rest();
     let wave = |phase: f32, speed: f32| (t * speed + phase).sin();
     let swing = |pose: Pose, phase: f32| Pose {

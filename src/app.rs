@@ -1,0 +1,146 @@
+//! The app: what a person sees of a meeting and does in it.
+//!
+//! For: one plugin per concern over Bevy; the whole runs on Bevy's threads. Not
+//! for: the rules of a meeting ([`crate::session`], on the driver's thread), or
+//! windows, mice and headsets ([`crate::platform`], which fills [`input`]).
+//!
+//! What the driver publishes is state: [`link`] takes the newest
+//! [`SessionView`](crate::session::SessionView) once a frame, and every plugin
+//! compares it with what it shows. A frame goes through [`AppSystems`] in order.
+//!
+//! [`core`] works without a window or a GPU, so that tests run two of it in one
+//! process; [`presentation`] adds what is drawn.
+
+mod actions;
+mod arriving;
+mod avatars;
+pub mod grab;
+pub mod input;
+mod labels;
+pub mod link;
+pub mod models;
+pub mod notices;
+mod panels;
+pub mod participants;
+mod pointing;
+mod room;
+mod smooth;
+mod snapshots;
+pub mod theme;
+pub mod viewer;
+
+use std::path::PathBuf;
+
+use bevy::{asset::AssetPlugin, prelude::*, state::app::StatesPlugin};
+
+pub use panels::Keys;
+pub use pointing::{Hit, Targets};
+pub use snapshots::Snapshots;
+pub use viewer::EYE_HEIGHT;
+
+use crate::{model::Limits, net::Net, notice::Notice, session, workers::Workers};
+
+/// The steps of a frame, in this order, all in [`Update`]. When adding one, put
+/// it in its place in [`core`].
+#[derive(SystemSet, Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum AppSystems {
+    /// What came from the driver and from workers becomes entities and messages.
+    Receive,
+    /// What the person does becomes [`input`]'s messages and resources.
+    Input,
+    /// Those change models, selection and panels' state.
+    Update,
+    /// State becomes what is drawn.
+    Present,
+    /// Commands and this participant's body go to the driver.
+    Send,
+}
+
+/// Whether there is a meeting.
+#[derive(States, Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum AppState {
+    /// No meeting.
+    #[default]
+    Alone,
+    /// A host is being reached.
+    Joining,
+    /// We host one or are a guest.
+    Meeting,
+}
+
+/// What the app needs to start.
+pub struct AppOptions {
+    /// The running network.
+    pub net: Net,
+    /// For decoding and reading.
+    pub workers: Workers,
+    /// What a model may cost.
+    pub limits: Limits,
+    /// Files to open at once, or after joining if `joining`.
+    pub open: Vec<PathBuf>,
+    /// Whether we are going to be a guest.
+    pub joining: bool,
+    /// Where the head starts; chosen by [`viewer`] if none.
+    pub head: Option<session::Pose>,
+    /// Pictures of the window that are taken by themselves.
+    pub snapshots: Snapshots,
+    /// To be shown at the start.
+    pub notice: Option<Notice>,
+}
+
+/// The app's logic: everything but what is drawn. Needs [`headless_plugins`] or
+/// Bevy's default plugins before it.
+pub fn core(app: &mut App, options: AppOptions) {
+    let AppOptions { net, workers, limits, open, joining, head, snapshots, notice } = options;
+    app.insert_resource(link::Link::new(net))
+        .insert_resource(models::Jobs::new(workers, limits))
+        .insert_resource(models::OpenAtStart { paths: open, after_joining: joining })
+        .insert_resource(viewer::StartingHead(head))
+        .insert_resource(snapshots)
+        .init_state::<AppState>()
+        .configure_sets(
+            Update,
+            (
+                AppSystems::Receive,
+                AppSystems::Input,
+                AppSystems::Update,
+                AppSystems::Present,
+                AppSystems::Send,
+            )
+                .chain(),
+        )
+        .add_plugins((
+            link::plugin,
+            input::plugin,
+            viewer::plugin,
+            models::plugin,
+            participants::plugin,
+            grab::plugin,
+            actions::plugin,
+            notices::plugin,
+        ));
+    if let Some(notice) = notice {
+        app.world_mut().write_message(notices::Notify(notice));
+    }
+}
+
+/// What is drawn: the room, people, boxes of models on their way, panels.
+pub fn presentation(app: &mut App) {
+    app.add_plugins((
+        theme::plugin,
+        room::plugin,
+        avatars::plugin,
+        labels::plugin,
+        arriving::plugin,
+        panels::plugin,
+        snapshots::plugin,
+    ));
+}
+
+/// The parts of Bevy that [`core`] needs, without window and GPU.
+pub fn headless_plugins(app: &mut App) {
+    app.add_plugins((MinimalPlugins, AssetPlugin::default(), StatesPlugin, TransformPlugin))
+        .init_asset::<Mesh>()
+        .init_asset::<Image>()
+        .init_asset::<StandardMaterial>();
+}

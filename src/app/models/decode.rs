@@ -1,0 +1,196 @@
+//! Decoding on workers: bytes in, meshes and images ready for upload out.
+//!
+//! A job belongs to its entity: when that goes, the job is told to stop and what
+//! it brings is dropped. Results come through a bounded channel, drained once a
+//! frame; a worker that finds it full waits, and only it.
+
+use std::sync::Arc;
+
+use bevy::prelude::*;
+use crossbeam_channel::{Receiver, Sender, bounded};
+
+use super::{
+    Model, ModelState, Stands,
+    material::Look,
+    mesh::{self, Part},
+    open::{File, Prepareds},
+};
+use crate::{
+    app::{
+        AppSystems,
+        link::{Meeting, Outgoing, receive},
+        notices::Notify,
+    },
+    model::{self, Cancel, DecodeError, DecodedModel, Limits, bvh::Bvh},
+    notice::Notice,
+    opening,
+    session::{Command, Measure},
+    workers::Workers,
+};
+
+/// Results that may wait for the next frame.
+const MAXIMUM_RESULTS: usize = 64;
+/// Bytes of one mesh, so that no frame uploads more at once.
+const MAXIMUM_MESH_BYTES: usize = 4 << 20;
+
+pub(super) fn plugin(app: &mut App) {
+    app.add_systems(
+        Update,
+        (collect, start).chain().in_set(AppSystems::Receive).after(receive).after(super::sync),
+    );
+}
+
+/// The workers, and what they bring back.
+#[derive(Resource)]
+pub struct Jobs {
+    pub(super) workers: Workers,
+    pub(super) limits: Limits,
+    pub(super) done: Sender<Done>,
+    results: Receiver<Done>,
+}
+
+impl Jobs {
+    pub(in crate::app) fn new(workers: Workers, limits: Limits) -> Self {
+        let (done, results) = bounded(MAXIMUM_RESULTS);
+        Self { workers, limits, done, results }
+    }
+}
+
+/// What a worker has finished.
+pub(super) enum Done {
+    Decoded { entity: Entity, result: Result<Box<Prepared>, DecodeError> },
+    Opened(Box<File>),
+    OpenFailed(Notice),
+}
+
+/// A model in the form in which it is uploaded.
+pub(super) struct Prepared {
+    pub parts: Vec<Part>,
+    pub looks: Vec<Look>,
+    pub images: Vec<Image>,
+    pub measure: Measure,
+    pub shape: Shape,
+    pub warnings: Vec<String>,
+}
+
+/// What a ray can hit: in the model's own units.
+#[derive(Component, Clone)]
+pub struct Shape {
+    /// Box around everything.
+    pub bounds: model::Bounds,
+    /// Triangles.
+    pub tree: Arc<Bvh>,
+}
+
+/// A job that runs; removing it (also by despawning) stops the job.
+#[derive(Component)]
+pub(super) struct Decoding(Cancel);
+
+impl Drop for Decoding {
+    fn drop(&mut self) {
+        self.0.cancel();
+    }
+}
+
+/// What is to be uploaded.
+#[derive(Component)]
+pub(super) struct Waiting(pub Option<Box<Prepared>>);
+
+/// Turns arrays into meshes and images. Runs on a worker.
+pub(super) fn prepare(decoded: DecodedModel) -> Box<Prepared> {
+    let (measure, bounds) = (opening::measure(&decoded), decoded.bounds);
+    let tree = Arc::new(Bvh::build(&decoded));
+    let pieces = model::split::split(&decoded, MAXIMUM_MESH_BYTES);
+    let (looks, images) = super::material::looks(&decoded);
+    let mut parts = Vec::new();
+    for piece in pieces {
+        mesh::parts(piece, &decoded.materials, &mut parts);
+    }
+    let shape = Shape { bounds, tree };
+    Box::new(Prepared { parts, looks, images, measure, shape, warnings: decoded.warnings })
+}
+
+/// Starts a job for each model whose bytes are whole.
+fn start(
+    mut commands: Commands,
+    meeting: Res<Meeting>,
+    jobs: Res<Jobs>,
+    mut opened: ResMut<Prepareds>,
+    mut models: Query<(Entity, &Model, &mut ModelState)>,
+) {
+    for (entity, model, mut state) in &mut models {
+        if *state != ModelState::Arriving {
+            continue;
+        }
+        let Some(view) = meeting.model(&model.id) else { continue };
+        if view.failed.is_some() {
+            *state = ModelState::Failed;
+            continue;
+        }
+        let Some(glb) = view.glb.clone() else { continue };
+        if let Some(prepared) = opened.take(&model.id) {
+            *state = ModelState::Uploading;
+            commands.entity(entity).insert(Waiting(Some(prepared)));
+            continue;
+        }
+        let (cancel, limits, done) = (Cancel::default(), jobs.limits.clone(), jobs.done.clone());
+        let for_job = cancel.clone();
+        let submitted = jobs.workers.submit(move || {
+            let result = model::decode(&glb, &limits, &for_job).map(prepare);
+            // Nobody is there any more only when the program ends.
+            let _ = done.send(Done::Decoded { entity, result });
+        });
+        // With all workers' queues full, it is tried again in the next frame.
+        if submitted.is_ok() {
+            *state = ModelState::Decoding;
+            commands.entity(entity).insert(Decoding(cancel));
+        }
+    }
+}
+
+fn collect(
+    mut commands: Commands,
+    jobs: Res<Jobs>,
+    meeting: Res<Meeting>,
+    mut models: Query<(&Model, &mut ModelState, &mut Stands)>,
+    mut outgoing: MessageWriter<Outgoing>,
+    mut opened: ResMut<Prepareds>,
+    mut notices: MessageWriter<Notify>,
+    time: Res<Time<Real>>,
+) {
+    for done in jobs.results.try_iter() {
+        let (entity, result) = match done {
+            Done::Opened(file) => {
+                opened.open(*file, time.elapsed(), &mut outgoing);
+                continue;
+            }
+            Done::OpenFailed(notice) => {
+                notices.write(Notify(notice));
+                continue;
+            }
+            Done::Decoded { entity, result } => (entity, result),
+        };
+        let Ok((model, mut state, mut stands)) = models.get_mut(entity) else { continue };
+        commands.entity(entity).remove::<Decoding>();
+        match result {
+            Ok(prepared) => {
+                for warning in &prepared.warnings {
+                    debug!("a received model: {warning}");
+                }
+                if meeting.model(&model.id).is_some_and(|m| m.measure.is_none()) {
+                    let (model_id, measure) = (model.id.clone(), prepared.measure);
+                    outgoing.write(Command::ModelMeasured { model_id, measure }.into());
+                }
+                *state = ModelState::Uploading;
+                // The meeting's answer comes some frames later.
+                stands.measure = Some(prepared.measure);
+                commands.entity(entity).insert(Waiting(Some(prepared)));
+            }
+            Err(error) => {
+                *state = ModelState::Failed;
+                let (model_id, error) = (model.id.clone(), error.to_string());
+                outgoing.write(Command::ModelFailed { model_id, error }.into());
+            }
+        }
+    }
+}

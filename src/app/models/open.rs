@@ -1,0 +1,113 @@
+//! Files opened here: read, packed and decoded on a worker, then given to the
+//! meeting; what was decoded is kept until the model appears in the meeting.
+
+use std::{path::PathBuf, time::Duration};
+
+use bevy::{platform::collections::HashMap, prelude::*};
+
+use super::decode::{Done, Jobs, Prepared, prepare};
+use crate::{
+    app::{
+        AppState, AppSystems,
+        input::OpenFile,
+        link::{Arrived, Outgoing, receive},
+        notices::Notify,
+    },
+    model::Cancel,
+    net::NetEvent,
+    notice::Notice,
+    opening::open_file,
+    session::{Command, Event},
+};
+
+/// A model that the driver did not take is forgotten after this long.
+const KEPT_FOR: Duration = Duration::from_secs(10);
+
+pub(super) fn plugin(app: &mut App) {
+    app.init_resource::<Prepareds>()
+        .add_systems(Update, (at_start, received_file).in_set(AppSystems::Receive).after(receive))
+        .add_systems(Update, (open, forget).in_set(AppSystems::Update));
+}
+
+/// Files named on the command line.
+#[derive(Resource, Debug, Default)]
+pub struct OpenAtStart {
+    /// In this order.
+    pub paths: Vec<PathBuf>,
+    /// Only once we are in the meeting, so that it is opened there.
+    pub after_joining: bool,
+}
+
+/// A file that can be shown, and what the meeting is told of it.
+pub(super) struct File {
+    command: Command,
+    model_id: String,
+    prepared: Box<Prepared>,
+}
+
+/// Decoded models, by the ids under which they are going to appear.
+#[derive(Resource, Default)]
+pub(super) struct Prepareds(HashMap<String, (Box<Prepared>, Duration)>);
+
+impl Prepareds {
+    pub fn take(&mut self, model_id: &str) -> Option<Box<Prepared>> {
+        self.0.remove(model_id).map(|(prepared, _)| prepared)
+    }
+
+    /// Gives a file to the meeting.
+    pub fn open(&mut self, file: File, now: Duration, outgoing: &mut MessageWriter<Outgoing>) {
+        self.0.insert(file.model_id, (file.prepared, now + KEPT_FOR));
+        outgoing.write(file.command.into());
+    }
+}
+
+fn forget(mut prepareds: ResMut<Prepareds>, time: Res<Time<Real>>) {
+    if !prepareds.0.is_empty() {
+        prepareds.0.retain(|_, (_, until)| *until > time.elapsed());
+    }
+}
+
+fn at_start(
+    mut start: ResMut<OpenAtStart>,
+    state: Res<State<AppState>>,
+    mut files: MessageWriter<OpenFile>,
+    mut arrived: MessageReader<Arrived>,
+) {
+    let joined = arrived.read().any(|event| matches!(&event.0, NetEvent::Session(Event::Joined)));
+    if start.paths.is_empty() || (start.after_joining && !joined && *state.get() != AppState::Meeting) {
+        return;
+    }
+    files.write_batch(start.paths.drain(..).map(OpenFile));
+}
+
+/// What ChimeraX and others push opens by itself.
+fn received_file(mut arrived: MessageReader<Arrived>, mut files: MessageWriter<OpenFile>) {
+    files.write_batch(arrived.read().filter_map(|event| match &event.0 {
+        NetEvent::FileReceived { path, .. } => Some(OpenFile(path.clone())),
+        _ => None,
+    }));
+}
+
+fn open(mut files: MessageReader<OpenFile>, jobs: Res<Jobs>, mut notices: MessageWriter<Notify>) {
+    for OpenFile(path) in files.read() {
+        let (path, limits, done) = (path.clone(), jobs.limits.clone(), jobs.done.clone());
+        let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+        let submitted = jobs.workers.submit(move || {
+            let opened = open_file(&path, &limits, &Cancel::default());
+            let _ = done.send(match opened {
+                Ok(opened) => Done::Opened(Box::new(File {
+                    command: opened.command(),
+                    model_id: opened.model_id,
+                    prepared: prepare(opened.decoded),
+                })),
+                Err(error) => Done::OpenFailed(Notice::from(&error)),
+            });
+        });
+        if submitted.is_err() {
+            notices.write(Notify(Notice::warning(
+                format!("{name} is not opened: too many models are being opened."),
+                "Wait until they are shown and try again.",
+            )));
+        }
+    }
+}

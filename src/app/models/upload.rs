@@ -1,0 +1,113 @@
+//! Uploading over several frames, so that opening a model makes no frame late.
+//!
+//! A mesh that enters [`Assets`] is sent to the GPU in the same frame; so only
+//! [`BYTES_PER_FRAME`] enter in one, and spawning stops after [`TIME_PER_FRAME`].
+//! Everything has [`RenderAssetUsages::RENDER_WORLD`](bevy::asset::RenderAssetUsages):
+//! no copy stays in memory. The model appears once all of it is there.
+
+use std::{
+    collections::VecDeque,
+    time::{Duration, Instant},
+};
+
+use bevy::{camera::primitives::Aabb, prelude::*};
+
+use super::{
+    ModelState,
+    decode::{Prepared, Waiting},
+    material::Look,
+    mesh::Part,
+};
+use crate::app::AppSystems;
+
+/// Bytes of meshes and images that enter per frame; at least one of them.
+const BYTES_PER_FRAME: usize = 4 << 20;
+/// Time for spawning per frame.
+const TIME_PER_FRAME: Duration = Duration::from_millis(2);
+/// Entities spawned between two looks at the clock.
+const ENTITIES_PER_LOOK: usize = 64;
+
+pub(super) fn plugin(app: &mut App) {
+    app.add_systems(Update, (begin, upload).chain().in_set(AppSystems::Update));
+}
+
+/// What is still to be uploaded.
+#[derive(Component)]
+struct Upload {
+    images: VecDeque<Image>,
+    handles: Vec<Handle<Image>>,
+    looks: Vec<Look>,
+    materials: Vec<Handle<StandardMaterial>>,
+    parts: VecDeque<Part>,
+    /// Of the first part, once its mesh is uploaded.
+    mesh: Option<Handle<Mesh>>,
+    /// What the pieces hang from.
+    content: Entity,
+}
+
+fn begin(mut commands: Commands, models: Query<(Entity, &mut Waiting)>) {
+    for (entity, mut waiting) in models {
+        let Some(prepared) = waiting.0.take() else { continue };
+        let Prepared { parts, looks, images, measure, shape, .. } = *prepared;
+        let scale = Transform::from_scale(Vec3::splat(measure.unit_scale()));
+        let content = commands.spawn((scale, Visibility::Inherited, ChildOf(entity))).id();
+        let upload = Upload {
+            images: images.into(),
+            handles: Vec::new(),
+            looks,
+            materials: Vec::new(),
+            parts: parts.into(),
+            mesh: None,
+            content,
+        };
+        commands.entity(entity).remove::<Waiting>().insert((upload, shape));
+    }
+}
+
+fn upload(
+    mut commands: Commands,
+    mut models: Query<(Entity, &mut Upload, &mut ModelState)>,
+    mut meshes: ResMut<Assets<Mesh>>,
+    mut images: ResMut<Assets<Image>>,
+    mut materials: ResMut<Assets<StandardMaterial>>,
+) {
+    let mut bytes_left = BYTES_PER_FRAME;
+    let end = Instant::now() + TIME_PER_FRAME;
+    for (entity, mut upload, mut state) in &mut models {
+        while bytes_left > 0 && Instant::now() < end {
+            let upload = &mut *upload;
+            if let Some(image) = upload.images.pop_front() {
+                bytes_left = bytes_left.saturating_sub(image.data.as_ref().map_or(0, Vec::len));
+                upload.handles.push(images.add(image));
+                continue;
+            }
+            if upload.materials.len() < upload.looks.len() {
+                let handles = &upload.handles;
+                upload.materials = upload.looks.iter().map(|l| materials.add(l.material(handles))).collect();
+            }
+            let Some(part) = upload.parts.front_mut() else {
+                *state = ModelState::Ready;
+                commands.entity(entity).remove::<Upload>();
+                break;
+            };
+            if let Some(mesh) = part.mesh.take() {
+                bytes_left = bytes_left.saturating_sub(part.bytes);
+                upload.mesh = Some(meshes.add(mesh));
+            }
+            let (Some(mesh), Some(material)) = (&upload.mesh, upload.materials.get(part.look)) else {
+                upload.parts.pop_front();
+                continue;
+            };
+            let some = part.transforms.len().saturating_sub(ENTITIES_PER_LOOK);
+            let (mesh, material) = (Mesh3d(mesh.clone()), MeshMaterial3d(material.clone()));
+            let bounds = Aabb::from_min_max(part.bounds.min, part.bounds.max);
+            for transform in part.transforms.drain(some..) {
+                commands.spawn((mesh.clone(), material.clone(), bounds, transform, ChildOf(upload.content)));
+            }
+            if part.transforms.is_empty() {
+                upload.parts.pop_front();
+                upload.mesh = None;
+            }
+        }
+    }
+}

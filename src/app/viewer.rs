@@ -1,0 +1,97 @@
+//! Where this participant starts.
+//!
+//! A host stands at the room's origin and looks along +z, as LookSee's does; a
+//! model that it opens stands 1 m before it. A guest starts on a circle around
+//! that place, at an angle that its id chooses, looking at it: people who join do
+//! not stand inside each other, and nobody starts between the host and the model.
+//! Who has moved already stays where they are.
+
+use std::f32::consts::{PI, TAU};
+
+use bevy::prelude::*;
+
+use super::link::Meeting;
+use crate::session::{OPENING_DISTANCE, Phase, Pose};
+
+/// Eyes of a standing person, metres.
+pub const EYE_HEIGHT: f32 = 1.5;
+/// Of the circle on which guests start, metres.
+const GUEST_DISTANCE: f32 = 1.2;
+/// Free on both sides of the host.
+const FREE_FOR_HOST: f32 = PI / 5.0;
+
+pub(super) fn plugin(app: &mut App) {
+    app.add_message::<StartAt>().add_systems(
+        Update,
+        choose
+            .run_if(resource_changed::<Meeting>)
+            .in_set(super::AppSystems::Receive)
+            .after(super::link::receive),
+    );
+}
+
+/// Chosen by the person who started the program.
+#[derive(Resource, Debug)]
+pub(super) struct StartingHead(pub Option<Pose>);
+
+/// The head is to be here, unless the person has moved.
+#[derive(Message, Debug, Clone, Copy)]
+pub struct StartAt {
+    /// Between the eyes, looking along its +z.
+    pub head: Pose,
+    /// Whether it counts even then.
+    pub asked: bool,
+}
+
+fn choose(
+    meeting: Res<Meeting>,
+    asked: Res<StartingHead>,
+    mut chosen_for: Local<Option<Phase>>,
+    mut start: MessageWriter<StartAt>,
+) {
+    let first = chosen_for.is_none();
+    if *chosen_for == Some(meeting.phase) {
+        return;
+    }
+    *chosen_for = Some(meeting.phase);
+    match (asked.0, meeting.phase) {
+        (Some(head), _) if first => {
+            start.write(StartAt { head, asked: true });
+        }
+        (None, Phase::Guest) => {
+            start.write(StartAt { head: guest_start(meeting.me.device_id()), asked: false });
+        }
+        _ => {}
+    }
+}
+
+/// The starting place of the guest with this id.
+fn guest_start(device_id: &str) -> Pose {
+    // FNV-1a: evenly spread, the same in every version.
+    let hash = device_id.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    let share = (hash >> 40) as f32 / (1u64 << 24) as f32;
+    let angle = FREE_FOR_HOST + share * (TAU - 2.0 * FREE_FOR_HOST);
+    // At angle 0 is the host, who looks along +z; the pose at an angle is its pose turned about the model.
+    let rotation = Quat::from_rotation_y(angle);
+    let middle = Vec3::new(0.0, EYE_HEIGHT, OPENING_DISTANCE);
+    Pose { position: middle - rotation * Vec3::Z * GUEST_DISTANCE, rotation }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn guests_look_at_the_model_and_not_from_the_hosts_place() {
+        let host = Vec3::new(0.0, EYE_HEIGHT, 0.0);
+        let model = Vec3::new(0.0, EYE_HEIGHT, 1.0);
+        for id in ["00000000", "0123abcd", "deadbeef", "ffffffff"] {
+            let head = guest_start(id);
+            assert!((head.position + head.rotation * Vec3::Z * GUEST_DISTANCE - model).length() < 1e-5);
+            assert!(head.position.distance(host) > 0.5, "{id}: {head:?}");
+        }
+        assert_ne!(guest_start("00000000"), guest_start("00000001"));
+    }
+}

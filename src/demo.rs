@@ -1,0 +1,156 @@
+//! The demonstration's guest: somebody simulated who joins over TCP, looks
+//! around, and opens a model of their own, slowly enough that its way can be
+//! watched.
+//!
+//! It is a participant like any other: a [`Net`] of its own, on a thread
+//! `demo-guest`. Not for tests of speed: it is paced on purpose.
+
+use std::{
+    io,
+    path::PathBuf,
+    thread::JoinHandle,
+    time::{Duration, Instant},
+};
+
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
+use glam::{Quat, Vec3};
+
+use crate::{
+    model::{Cancel, Limits},
+    motion::moving,
+    net::{Net, NetCommand, NetConfig},
+    opening, session, settings, threads,
+};
+
+/// How long its model is to be on the way.
+const TRANSFER: Duration = Duration::from_secs(3);
+/// Poses a second.
+const RATE_HZ: f64 = 60.0;
+/// When it opens its model, after it has come.
+const OPENS_AFTER: Duration = Duration::from_secs(2);
+/// Where it stands: beyond the host's model, a step to the side, facing it.
+const STANDS_AT: Vec3 = Vec3::new(0.9, 0.0, 2.1);
+
+/// The models of the demonstration.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DemoModels {
+    /// The host's.
+    pub host: PathBuf,
+    /// The guest's, larger.
+    pub guest: PathBuf,
+}
+
+/// Finds the models that come with the program.
+///
+/// # Errors
+/// If they are nowhere near.
+pub fn models() -> io::Result<DemoModels> {
+    let beside = std::env::current_exe().ok().and_then(|exe| Some(exe.parent()?.to_owned()));
+    let places = [
+        std::env::var_os("BEVY_ASSET_ROOT").map(PathBuf::from),
+        beside,
+        Some(PathBuf::from(".")),
+        Some(PathBuf::from(env!("CARGO_MANIFEST_DIR"))),
+    ];
+    let folders = places.into_iter().flatten().map(|place| place.join("assets").join("models"));
+    for folder in folders {
+        let models =
+            DemoModels { host: folder.join("molecule.glb"), guest: folder.join("brain-surface.glb") };
+        if models.host.is_file() && models.guest.is_file() {
+            return Ok(models);
+        }
+    }
+    Err(io::Error::new(
+        io::ErrorKind::NotFound,
+        "the models of the demonstration were not found; start it from the project's folder",
+    ))
+}
+
+/// The guest; dropped, it leaves.
+#[derive(Debug)]
+pub struct DemoGuest {
+    stop: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl DemoGuest {
+    /// Joins the meeting on this machine's `port` and opens `model` there, paced
+    /// at `pace_megabits` (none: so that it takes about three seconds).
+    pub fn start(port: u16, model: Option<PathBuf>, pace_megabits: Option<f64>) -> io::Result<Self> {
+        let (stop, stopped) = bounded(0);
+        let thread = threads::spawn("demo-guest", move || {
+            if let Err(error) = run(port, model, pace_megabits, &stopped) {
+                tracing::warn!("the demonstration's guest could not take part: {error}");
+            }
+        })?;
+        Ok(Self { stop: Some(stop), thread: Some(thread) })
+    }
+}
+
+impl Drop for DemoGuest {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn run(
+    port: u16,
+    model: Option<PathBuf>,
+    pace_megabits: Option<f64>,
+    stopped: &Receiver<()>,
+) -> anyhow::Result<()> {
+    let bytes = model.as_ref().and_then(|path| std::fs::metadata(path).ok()).map_or(0, |m| m.len());
+    let pace = pace_megabits.unwrap_or((bytes as f64 * 8e-6 / TRANSFER.as_secs_f64()).max(0.1));
+    let id = settings::new_participant_id();
+    let colour = session::Colour::PALETTE[1];
+    let identity = session::Identity { id, name: "Simulated guest".to_owned(), colour };
+    let net = Net::start(NetConfig { session: session::Config::new(identity), pace_megabits: Some(pace) })?;
+    net.send(NetCommand::Join { address: format!("127.0.0.1:{port}") })?;
+    let start = Instant::now();
+    let mut model = model;
+    loop {
+        match stopped.recv_timeout(Duration::from_secs_f64(1.0 / RATE_HZ)) {
+            Err(RecvTimeoutError::Timeout) => {}
+            Ok(()) | Err(RecvTimeoutError::Disconnected) => return Ok(()),
+        }
+        let t = start.elapsed();
+        net.set_body(standing_there(t.as_secs_f32()), threads::monotonic_nanoseconds());
+        // Nobody else takes them.
+        net.events().try_iter().for_each(drop);
+        if t >= OPENS_AFTER
+            && let Some(path) = model.take()
+        {
+            let opened = opening::open_file(&path, &Limits::default(), &Cancel::default())?;
+            net.send(NetCommand::Session { seq: 0, command: opened.command() })?;
+        }
+    }
+}
+
+fn standing_there(t: f32) -> session::Body {
+    // Towards the model, which stands a metre in front of the host.
+    let to_model = Vec3::new(0.0, 0.0, 1.0) - STANDS_AT;
+    let turn = Quat::from_rotation_y(to_model.x.atan2(to_model.z));
+    let there = session::Pose { position: STANDS_AT, rotation: turn };
+    let body = moving(t);
+    session::Body {
+        left: body.left.within(there),
+        right: body.right.within(there),
+        head: body.head.within(there),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_faces_the_model() {
+        let body = standing_there(0.0);
+        let to_model = Vec3::new(0.0, 1.5, 1.0) - body.head.position;
+        let looks = body.head.rotation * Vec3::Z;
+        assert!(looks.dot(to_model.normalize()) > 0.9, "looks along {looks}");
+    }
+}

@@ -1,0 +1,72 @@
+//! The desktop: a window, a mouse and a keyboard.
+//!
+//! The camera is this participant's head, the mouse its right wand. Runs on the
+//! main thread, as windows want it.
+
+mod camera;
+mod drag;
+mod hands;
+mod keys;
+
+use std::time::Duration;
+
+use bevy::{
+    ecs::error::warn,
+    log::LogPlugin,
+    prelude::*,
+    render::{
+        RenderPlugin,
+        settings::{RenderCreation, WgpuSettings},
+    },
+    window::{FileDragAndDrop, PresentMode},
+    winit::{UpdateMode, WinitSettings},
+};
+
+use crate::app::{self, AppOptions, AppSystems, input::OpenFile};
+
+/// Opens the window and runs until it is closed.
+///
+/// The process must have set up logging; Bevy's own is not used.
+pub fn run(options: AppOptions) -> AppExit {
+    let mut app = App::new();
+    app.set_error_handler(warn);
+    let window = Window {
+        title: "Convene".to_owned(),
+        name: Some("convene".to_owned()),
+        present_mode: PresentMode::AutoVsync,
+        resize_constraints: bevy::window::WindowResizeConstraints {
+            min_width: 640.0,
+            min_height: 480.0,
+            ..default()
+        },
+        ..default()
+    };
+    app.add_plugins(
+        DefaultPlugins
+            .set(WindowPlugin { primary_window: Some(window), ..default() })
+            .set(RenderPlugin {
+                render_creation: RenderCreation::Automatic(Box::new(WgpuSettings::default())),
+                // A pipeline that is not ready yet leaves its meshes out for some frames instead of stopping them all.
+                synchronous_pipeline_compilation: false,
+                ..default()
+            })
+            .disable::<LogPlugin>(),
+    );
+    // In the background frames are still drawn, for others move; but not more than are useful.
+    app.insert_resource(WinitSettings {
+        focused_mode: UpdateMode::Continuous,
+        unfocused_mode: UpdateMode::reactive_low_power(Duration::from_millis(33)),
+    });
+    app::core(&mut app, options);
+    app::presentation(&mut app);
+    app.add_plugins((camera::plugin, hands::plugin, drag::plugin, keys::plugin))
+        .add_systems(Update, open_dropped_files.in_set(AppSystems::Input));
+    app.run()
+}
+
+fn open_dropped_files(mut drops: MessageReader<FileDragAndDrop>, mut files: MessageWriter<OpenFile>) {
+    files.write_batch(drops.read().filter_map(|drop| match drop {
+        FileDragAndDrop::DroppedFile { path_buf, .. } => Some(OpenFile(path_buf.clone())),
+        _ => None,
+    }));
+}
