@@ -31,12 +31,14 @@ skip() {
     exit "$SKIPPED"
 }
 
-# The mirror that this machine already uses for Debian, or else the usual one.
-mirror() {
-    local uri
-    uri=$(apt-get indextargets --format "\$(LABEL) \$(COMPONENT) \$(REPO_URI)" "Created-By: Packages" 2>/dev/null |
-        sed -n 's/^Debian main //p' | head -n 1) || uri=
-    say "${uri:-http://deb.debian.org/debian}"
+# The mirrors to try: the one that this machine uses for its own Debian, which
+# may lack other suites, and the usual one.
+mirrors() {
+    {
+        apt-get indextargets --format "\$(LABEL) \$(COMPONENT) \$(REPO_URI)" "Created-By: Packages" 2>/dev/null |
+            sed -n 's|^Debian main \(.*[^/]\)/*$|\1|p' | head -n 1
+        say http://deb.debian.org/debian
+    } | awk '!seen[$0]++'
 }
 
 # Is the root that is there complete and of this recipe?
@@ -45,20 +47,22 @@ root_is_ready() { [[ -e $debian/.convene-root && $(<"$debian/.convene-root") == 
 # Makes the Debian root beside its place and moves it there when complete, so
 # that a run that was stopped leaves nothing that looks usable.
 make_root() {
-    local partial=$debian.partial scripts=/usr/share/debootstrap/scripts script
+    local partial=$debian.partial log=$cache/$suite.log scripts=/usr/share/debootstrap/scripts script mirror made=no
     ensure "to make the Debian root" "${needs_for_android[@]}" || skip "debootstrap is missing"
     # debootstrap may be older than the suite's name.
     script=$scripts/$suite
     [[ -e $script ]] || script=$scripts/sid
 
     say "making a Debian $suite root in $debian (about 2.5 GB, a few minutes, once)"
-    rm -rf --one-file-system "$debian" "$partial"
-    mkdir -p "$partial"
-    if ! debootstrap --variant=minbase --include=ca-certificates "$suite" "$partial" "$(mirror)" "$script" \
-        >"$cache/$suite.log" 2>&1; then
-        tail -n 20 "$cache/$suite.log" >&2
-        die "debootstrap failed, the whole of it is in $cache/$suite.log"
-    fi
+    rm -rf --one-file-system "$debian"
+    for mirror in $(mirrors); do
+        rm -rf --one-file-system "$partial"
+        mkdir -p "$partial"
+        debootstrap --variant=minbase --include=ca-certificates "$suite" "$partial" "$mirror" "$script" \
+            >"$log" 2>&1 && made=yes && break
+        tail -n 5 "$log" >&2
+    done
+    [[ $made == yes ]] || die "debootstrap failed, the whole of it is in $log"
     # The mirror and the proxy are this machine's, so are the rules for them.
     apt-config dump 2>/dev/null | grep -E '^Acquire::(Check-Valid-Until|Check-Date|https?::Proxy) ' \
         >"$partial/etc/apt/apt.conf.d/90host" || true
@@ -72,9 +76,9 @@ make_root() {
             cxx=$(apt-cache pkgnames libstdc++- | grep -E "^libstdc\+\+-[0-9]+-dev-arm64-cross$" | sort -V | tail -n 1)
             apt-get -q install -y --no-install-recommends "$cxx"
             apt-get clean
-        ' >>"$cache/$suite.log" 2>&1; then
-        tail -n 20 "$cache/$suite.log" >&2
-        die "installing Rust in the root failed, the whole of it is in $cache/$suite.log"
+        ' >>"$log" 2>&1; then
+        tail -n 20 "$log" >&2
+        die "installing Rust in the root failed, the whole of it is in $log"
     fi
     printf '%s\n' "$recipe" >"$partial/.convene-root"
     mv "$partial" "$debian"

@@ -26,7 +26,7 @@ use crate::{
     net::{Net, NetCommand, NetEvent, Stats},
     notice::Notice,
     opening::{self, OpenError, Opened},
-    session::{Command, Event, LeaveReason, Measure},
+    session::{Command, Event, LeaveReason, Measure, SessionError},
     threads,
     workers::Workers,
 };
@@ -123,11 +123,12 @@ enum Waiting {
 
 struct Participant<W: Write> {
     net: Net,
+    /// Dropped before the workers, which may wait to be heard.
+    done: (Sender<Done>, Receiver<Done>),
     workers: Workers,
     limits: Limits,
     cancel: Cancel,
     output: Output<W>,
-    done: (Sender<Done>, Receiver<Done>),
     models: HashMap<String, Held>,
     waiting: HashMap<u64, Waiting>,
     next_answer: u64,
@@ -284,6 +285,9 @@ impl<W: Write> Participant<W> {
         match request {
             Request::Open { path, private } => self.open_as(seq, path, private),
             Request::Session(command) => self.session(Waiting::Plain(seq), command),
+            Request::Pose(body) if !body.is_finite() => {
+                self.output.error(seq.as_ref(), &SessionError::BadNumber.to_string());
+            }
             Request::Pose(body) => {
                 self.motion.stand(body);
                 self.net.set_body(body, threads::monotonic_nanoseconds());
@@ -293,16 +297,18 @@ impl<W: Write> Participant<W> {
                 self.motion.stream(hz, REST_RATE_HZ, Instant::now());
                 self.output.done(seq.as_ref(), json!({}));
             }
-            Request::WatchPoses { on } => {
-                self.command(NetCommand::WatchPoses(on));
-                self.output.done(seq.as_ref(), json!({}));
-            }
+            Request::WatchPoses { on } => match self.net.send(NetCommand::WatchPoses(on)) {
+                Ok(()) => self.output.done(seq.as_ref(), json!({})),
+                Err(error) => self.output.error(seq.as_ref(), &error.to_string()),
+            },
             Request::Save { model_id, path } => self.save(seq, model_id, path),
             Request::Stats => {
                 let number = self.next_answer;
                 self.next_answer += 1;
-                self.stats_for.insert(number, seq);
-                self.command(NetCommand::Stats { seq: number });
+                match self.net.send(NetCommand::Stats { seq: number }) {
+                    Ok(()) => drop(self.stats_for.insert(number, seq)),
+                    Err(error) => self.output.error(seq.as_ref(), &error.to_string()),
+                }
             }
         }
     }
@@ -328,7 +334,7 @@ impl<W: Write> Participant<W> {
     }
 
     fn save(&mut self, seq: Option<Value>, model_id: String, path: PathBuf) {
-        let Some(held) = self.models.get(&model_id) else {
+        let Some(held) = self.models.get(&model_id).filter(|held| !held.glb.is_empty()) else {
             return self
                 .output
                 .error(seq.as_ref(), &format!("there is no whole model with the id {model_id}"));
@@ -348,8 +354,9 @@ impl<W: Write> Participant<W> {
         match done {
             Done::Opened { seq, result } => match *result {
                 Ok(opened) => {
-                    for warning in &opened.warnings {
-                        tracing::info!("a model was opened with a warning: {warning}");
+                    // Their texts may hold names out of the file.
+                    if !opened.warnings.is_empty() {
+                        tracing::info!("a model was opened with {} warnings", opened.warnings.len());
                     }
                     let waiting = Waiting::Open {
                         seq,
@@ -445,7 +452,7 @@ impl<W: Write> Participant<W> {
         }
     }
 
-    fn answer(&mut self, seq: u64, result: Result<(), crate::session::SessionError>) {
+    fn answer(&mut self, seq: u64, result: Result<(), SessionError>) {
         let Some(waiting) = self.waiting.remove(&seq) else {
             if let Err(error) = result {
                 tracing::debug!("a command of our own had no effect: {error}");
@@ -484,6 +491,10 @@ impl<W: Write> Participant<W> {
             }
             Event::ModelClosed { model_id, .. } => {
                 self.models.remove(model_id);
+            }
+            // It ended on its way here.
+            Event::ModelFailed { model_id, .. } => {
+                self.models.retain(|id, held| id != model_id || !held.glb.is_empty());
             }
             _ => {}
         }

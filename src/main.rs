@@ -1,6 +1,6 @@
 //! The `convene` program: reads the command line, runs, maps the outcome to an
 //! exit code. The only place that prints text for people.
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "this is the program's face")]
+#![expect(clippy::print_stderr, reason = "this is the program's face")]
 
 use std::{
     io::{IsTerminal, Write},
@@ -51,6 +51,11 @@ fn start_log(level: &str) {
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
 }
 
+/// A line on standard output; whoever reads it may have gone, which is no failure.
+fn say(line: impl std::fmt::Display) {
+    let _ = writeln!(std::io::stdout(), "{line}");
+}
+
 /// Whether all of them can be shown.
 fn check(files: &[PathBuf], json: bool) -> bool {
     let mut all = true;
@@ -59,11 +64,11 @@ fn check(files: &[PathBuf], json: bool) -> bool {
         all &= report.ok;
         if json {
             match serde_json::to_string(&report) {
-                Ok(line) => println!("{line}"),
+                Ok(line) => say(line),
                 Err(error) => eprintln!("convene: the report cannot be written: {error}"),
             }
         } else {
-            println!("{report}");
+            say(report);
         }
     }
     all
@@ -134,7 +139,7 @@ impl ProgressLine {
     fn end(&self) {
         self.clear();
         let seconds = self.start.elapsed().as_secs_f64();
-        println!("{} sent: {:.1} MB in {seconds:.1} s", self.name, megabytes(self.total));
+        say(format_args!("{} sent: {:.1} MB in {seconds:.1} s", self.name, megabytes(self.total)));
     }
 }
 

@@ -15,7 +15,8 @@
 //! Channels, all bounded: readers to driver 256 frames (a reader that finds it
 //! full stops reading, which slows its peer and no other); commands 256 (a full
 //! one is told, not waited for); events 8,192 (a full one drops the event and
-//! counts it: the state in [`SessionView`] is complete without it).
+//! counts it: the state in [`SessionView`] is complete without it; poses and
+//! progress are dropped first).
 
 mod address;
 mod connect;
@@ -39,7 +40,7 @@ use std::{
     time::Duration,
 };
 
-use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
+use crossbeam_channel::{Receiver, SendTimeoutError, Sender, TrySendError, bounded};
 
 pub use address::{HostAddress, address_to_give};
 pub use error::NetError;
@@ -51,6 +52,9 @@ use crate::{
     threads,
     wire::{Frame, Progress},
 };
+
+/// Events that may wait to be taken.
+const EVENTS: usize = 8192;
 
 /// What the network needs to know from the start.
 #[derive(Debug, Clone)]
@@ -188,6 +192,20 @@ enum Input {
     File(NetEvent),
 }
 
+/// Tells the driver something, unless it wants the asking thread to stop: while
+/// the driver joins that thread it takes nothing, and a full channel would hold
+/// both for ever. Whether it was told.
+fn tell_driver(inputs: &Sender<Input>, mut input: Input, stop: &AtomicBool) -> bool {
+    while !stop.load(Ordering::Acquire) {
+        match inputs.send_timeout(input, Duration::from_millis(50)) {
+            Ok(()) => return true,
+            Err(SendTimeoutError::Timeout(back)) => input = back,
+            Err(SendTimeoutError::Disconnected(_)) => return false,
+        }
+    }
+    false
+}
+
 /// What app and driver share without a queue.
 #[derive(Debug)]
 struct Shared {
@@ -223,7 +241,7 @@ impl Net {
         });
         let (commands, commands_taken) = bounded(256);
         let (wake, woken) = bounded(1);
-        let (events_sent, events) = bounded(8192);
+        let (events_sent, events) = bounded(EVENTS);
         let driver = driver::Driver::new(config, session, shared.clone(), commands_taken, woken, events_sent);
         let driver = threads::spawn("meeting", move || driver.run())?;
         Ok(Self { shared, commands, wake, events, driver: Some(driver) })

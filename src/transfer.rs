@@ -4,7 +4,7 @@
 //! [`crate::net`] empties it) or the meaning of what is sent
 //! ([`crate::session`]). Pure: a lock around it is held for a copy only.
 //!
-//! Order: answers to pings first; then everything that must stay in order, of
+//! Order: the greeting and answers to pings first; then everything that must stay in order, of
 //! which a model's frame yields to poses until its first byte is sent; a pose
 //! replaces an older pose of the same participant, and a model's position
 //! replaces an older one of the same model that still waits, unless something
@@ -21,7 +21,7 @@ pub const MAXIMUM_WAITING: usize = 1024;
 /// Which queue a frame waits in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Lane {
-    /// Before everything else: answers to pings.
+    /// Before everything else: the greeting, pings and their answers.
     Urgent,
     /// In order.
     Ordered,
@@ -39,6 +39,12 @@ pub enum Lane {
     /// Only the latest of each participant.
     Pose {
         /// Whose.
+        device_id: String,
+    },
+    /// In order; a pose of this participant that still waits is dropped, lest it
+    /// bring somebody back who has left.
+    Left {
+        /// Who.
         device_id: String,
     },
 }
@@ -94,7 +100,8 @@ impl Outbox {
         let replaced = match &outgoing.lane {
             Lane::Urgent => {
                 // A peer that pings faster than it reads gets the latest answers only.
-                let oldest = if self.urgent.len() >= 8 { self.urgent.pop_front() } else { None };
+                // The first stays: it may be the greeting.
+                let oldest = if self.urgent.len() >= 8 { self.urgent.remove(1) } else { None };
                 self.urgent.push_back(outgoing);
                 oldest
             }
@@ -115,6 +122,12 @@ impl Outbox {
                     None
                 }
             },
+            Lane::Left { device_id } => {
+                let pose = Lane::Pose { device_id: device_id.clone() };
+                self.push_ordered(outgoing)?;
+                let waiting = self.poses.iter().position(|waiting| waiting.lane == pose);
+                waiting.and_then(|at| self.poses.remove(at))
+            }
             Lane::Ordered | Lane::Model { .. } => {
                 self.push_ordered(outgoing)?;
                 None
@@ -230,6 +243,18 @@ mod tests {
     }
 
     #[test]
+    fn a_goodbye_is_the_last_word() {
+        let mut outbox = Outbox::new();
+        let left = frame(Lane::Left { device_id: "a".into() }, 3);
+        for o in [model(2), pose("a", 9), pose("b", 1), left, pose("a", 4)] {
+            outbox.push(o).unwrap();
+        }
+        assert_eq!(outbox.waiting_bytes(), 4);
+        assert_eq!(marks(&mut outbox), [1, 4, 2, 3]);
+        assert_eq!(outbox.waiting_bytes(), 0);
+    }
+
+    #[test]
     fn a_slow_peer_is_told() {
         let mut outbox = Outbox::new();
         for _ in 0..MAXIMUM_WAITING {
@@ -245,7 +270,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn bytes_are_counted_right(steps in proptest::collection::vec((0u8..6, any::<bool>()), 0..300)) {
+        fn bytes_are_counted_right(steps in proptest::collection::vec((0u8..7, any::<bool>()), 0..300)) {
             let mut outbox = Outbox::new();
             for (kind, pop) in steps {
                 let o = match kind {
@@ -254,6 +279,7 @@ mod tests {
                     2 => position("", 0),
                     3 => model(0),
                     4 => pose("a", 0),
+                    5 => frame(Lane::Left { device_id: "a".into() }, 0),
                     _ => frame(Lane::Urgent, 0),
                 };
                 outbox.push(o).unwrap();

@@ -16,7 +16,7 @@ use std::{
 use crossbeam_channel::{RecvTimeoutError, Sender, bounded};
 use mio::{Events, Interest, Poll, Token};
 
-use super::{Input, NetError, address::HostAddress};
+use super::{Input, NetError, address::HostAddress, tell_driver};
 use crate::threads;
 
 const RESOLVE_TIME: Duration = Duration::from_secs(8);
@@ -40,10 +40,8 @@ impl Connecting {
                 Ok(stream) => Input::Connected(number, stream),
                 Err(error) => Input::ConnectFailed(number, error),
             };
-            if !stopped.load(Ordering::Acquire) {
-                // Nobody waits for it any more if the driver has ended.
-                let _ = inputs.send(input);
-            }
+            // Nobody waits for it any more if the attempt was given up.
+            tell_driver(&inputs, input, &stopped);
         })
         .map_err(|error| NetError::threads(&error))?;
         Ok(Self { stop, thread: Some(thread) })

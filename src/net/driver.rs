@@ -10,7 +10,7 @@ use std::{
 use crossbeam_channel::{Receiver, Sender, bounded, select_biased};
 
 use super::{
-    Input, NetCommand, NetConfig, NetError, NetEvent, Shared, Stats,
+    EVENTS, Input, NetCommand, NetConfig, NetError, NetEvent, Shared, Stats,
     address::HostAddress,
     canonical,
     connect::Connecting,
@@ -20,7 +20,7 @@ use super::{
     peer::{ArrivingBytes, PeerHandle},
 };
 use crate::{
-    session::{Event, PeerId, Session, Transmit},
+    session::{CloseCause, Event, LeaveReason, PeerId, Session, Transmit},
     threads,
     wire::MEETING_PORT,
 };
@@ -28,7 +28,9 @@ use crate::{
 /// Bytes of models that may be arriving at once, over all connections.
 const ARRIVING_BYTES: usize = 1 << 30;
 /// Connections that may be open at once, those before their handshake included.
-const MAXIMUM_CONNECTIONS: usize = 256;
+/// A meeting has at most 100 persons, a connection needs six file handles, and
+/// many systems give a process 1,024.
+const MAXIMUM_CONNECTIONS: usize = 128;
 /// The app is told of a change at most this often.
 const PUBLISH_INTERVAL: Duration = Duration::from_millis(4);
 /// How long connections may take to send what is queued when all ends.
@@ -167,8 +169,9 @@ impl Driver {
         let now = self.now();
         match input {
             Input::Accepted(stream) => {
-                if self.peers.len() + self.closing.len() >= MAXIMUM_CONNECTIONS {
-                    tracing::warn!("a guest was turned away: {MAXIMUM_CONNECTIONS} connections are open");
+                let full = |open: usize| open >= MAXIMUM_CONNECTIONS;
+                if full(self.closing.len()) || (full(self.peers.len()) && !self.make_room(now)) {
+                    tracing::debug!("a guest was turned away: {MAXIMUM_CONNECTIONS} connections are open");
                     return;
                 }
                 match self.start_peer(stream) {
@@ -205,6 +208,18 @@ impl Driver {
         }
     }
 
+    /// Ends the oldest connection that has not said who it is, so that a crowd of
+    /// silent ones keeps nobody out. Whether there was one.
+    fn make_room(&mut self, now: Duration) -> bool {
+        let accepted: Vec<PeerId> = self.session.view(now).peers.iter().map(|p| p.peer).collect();
+        let silent = self.peers.keys().find(|peer| !accepted.contains(peer)).copied();
+        let Some(handle) = silent.and_then(|peer| self.peers.remove(&peer)) else { return false };
+        self.session.handle_closed(handle.id, CloseCause::Finished, now);
+        handle.cut();
+        self.closing.push(handle);
+        true
+    }
+
     fn start_peer(&mut self, stream: TcpStream) -> std::io::Result<PeerId> {
         let id = PeerId(self.next_peer);
         self.next_peer += 1;
@@ -222,18 +237,26 @@ impl Driver {
         match command {
             NetCommand::Session { seq, command } => {
                 let leaving = matches!(command, crate::session::Command::Leave);
+                let mut gave_up = false;
                 let mut result = self.session.handle_command(command, now);
                 if leaving {
                     self.stop_listening();
                     // Giving up on a host that was not reached yet is leaving, too.
-                    if self.connecting.take().is_some() {
+                    if self.connecting.take().is_some() && result.is_err() {
                         result = Ok(());
+                        gave_up = true;
                     }
                 }
                 if seq != 0 || result.is_err() {
-                    // What the command itself did is told before its answer.
-                    self.pump();
+                    // What the command itself did is told before its answer; but
+                    // that the meeting is over is the last that is told of it.
+                    if !leaving {
+                        self.pump();
+                    }
                     self.tell(NetEvent::Answer { seq, result });
+                }
+                if gave_up {
+                    self.event(Event::Left { reason: LeaveReason::Asked });
                 }
             }
             NetCommand::Host { bind, port } => {
@@ -360,6 +383,10 @@ impl Driver {
             Event::Pose { .. } if !self.shared.watch_poses.load(Ordering::Relaxed) => return,
             Event::Pose { .. } | Event::ModelProgress { .. } => {}
             Event::PeerFault { peer, fault } => tracing::warn!("connection {}: {fault}", peer.0),
+            // A host's own words may hold names: they are for the person, not for the log.
+            Event::Left { reason: LeaveReason::Refused(_) } => {
+                tracing::info!("the meeting is over: the host refused");
+            }
             Event::Left { reason } => tracing::info!("the meeting is over: {reason}"),
             _ => {}
         }
@@ -367,7 +394,10 @@ impl Driver {
     }
 
     fn tell(&mut self, event: NetEvent) {
-        if self.events.try_send(event).is_err() {
+        // The last quarter is kept for what is told only once.
+        let often = matches!(event, NetEvent::Session(Event::Pose { .. } | Event::ModelProgress { .. }));
+        let crowded = often && self.events.len() >= EVENTS / 4 * 3;
+        if crowded || self.events.try_send(event).is_err() {
             self.lost_events += 1;
             if self.lost_events.is_power_of_two() {
                 tracing::debug!("{} events were not taken in time", self.lost_events);

@@ -17,7 +17,7 @@ use crossbeam_channel::Sender;
 use mio::{Events, Interest, Poll, Token, Waker};
 use tempfile::NamedTempFile;
 
-use super::{Input, NetError, NetEvent, listener};
+use super::{Input, NetError, NetEvent, listener, tell_driver};
 use crate::{
     files::FilesFolder,
     threads,
@@ -33,6 +33,8 @@ const WAKE: Token = Token(1);
 const MAXIMUM_SENDERS: usize = 16;
 /// A sender that is silent for this long is given up.
 const SILENCE: Duration = Duration::from_secs(30);
+/// One that is silent for this long makes room for another.
+const YIELD_AFTER: Duration = Duration::from_secs(2);
 const READ_BYTES: usize = 256 << 10;
 /// Bytes that one sender gets through before the others have their turn.
 const TURN_BYTES: usize = 4 << 20;
@@ -161,7 +163,7 @@ impl Server {
         loop {
             match self.listener.accept() {
                 Ok((mut stream, _)) => {
-                    if self.senders.len() >= MAXIMUM_SENDERS {
+                    if self.senders.len() >= MAXIMUM_SENDERS && !self.make_room() {
                         tracing::warn!("a file was turned away: {MAXIMUM_SENDERS} are arriving");
                         continue;
                     }
@@ -190,6 +192,15 @@ impl Server {
         }
     }
 
+    /// Gives up the sender that has been silent longest, if it was silent for a
+    /// while, so that a crowd of silent ones keeps nobody out.
+    fn make_room(&mut self) -> bool {
+        let longest = self.senders.iter().min_by_key(|(_, sender)| sender.last_byte);
+        let silent = longest.filter(|(_, sender)| sender.last_byte.elapsed() >= YIELD_AFTER);
+        let Some(token) = silent.map(|(token, _)| *token) else { return false };
+        self.senders.remove(&token).is_some()
+    }
+
     fn serve(&mut self, token: Token) {
         let Some(sender) = self.senders.get_mut(&token) else { return };
         match sender.read(&self.folder, &mut self.buffer) {
@@ -201,13 +212,12 @@ impl Server {
                     Ok((path, bytes)) => NetEvent::FileReceived { path, bytes },
                     Err(reason) => NetEvent::FileFailed { reason },
                 };
-                // The driver may have ended.
-                let _ = self.inputs.send(Input::File(event));
+                tell_driver(&self.inputs, Input::File(event), &self.stop);
             }
             Err(reason) => {
                 self.senders.remove(&token);
                 tracing::info!("a pushed file was refused: {reason}");
-                let _ = self.inputs.send(Input::File(NetEvent::FileFailed { reason }));
+                tell_driver(&self.inputs, Input::File(NetEvent::FileFailed { reason }), &self.stop);
             }
         }
     }

@@ -15,7 +15,7 @@ use crossbeam_channel::Sender;
 use mio::{Events, Interest, Poll, Token, Waker};
 use socket2::{Domain, Protocol, Socket, Type};
 
-use super::{Input, NetError};
+use super::{Input, NetError, tell_driver};
 use crate::threads;
 
 /// A listener that is stopped and joined when it is dropped.
@@ -77,7 +77,7 @@ fn accept(listener: &mio::net::TcpListener, mut poll: Poll, stop: &AtomicBool, i
     while !stop.load(Ordering::Acquire) {
         match listener.accept() {
             Ok((stream, _)) => {
-                if inputs.send(Input::Accepted(stream.into())).is_err() {
+                if !tell_driver(inputs, Input::Accepted(stream.into()), stop) {
                     return;
                 }
             }

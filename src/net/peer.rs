@@ -193,8 +193,8 @@ impl PeerHandle {
         match started {
             Ok(thread) => handle.threads.push(thread),
             Err(error) => {
+                // Not joined: the reader may wait for the driver, which is here.
                 handle.cut();
-                handle.join();
                 return Err(error);
             }
         }

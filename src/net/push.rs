@@ -15,9 +15,17 @@ use crate::wire::{FILE_PORT, Limits, file_push};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PushError {
+    /// Nobody takes files there.
+    #[error(
+        "{address} answers, but nobody takes files there. Check the port, and that receiving files is switched on there."
+    )]
+    NobodyReceives {
+        /// As typed, with the port.
+        address: String,
+    },
     /// The receiver could not be reached.
     #[error("{}", crate::notice::Notice::from(.0))]
-    Net(#[from] NetError),
+    Net(NetError),
     /// The file cannot be read.
     #[error("the file cannot be read: {0}")]
     File(io::Error),
@@ -38,6 +46,15 @@ pub enum PushError {
     /// Another file was put in its place while it was sent.
     #[error("the file changed while it was being sent")]
     Changed,
+}
+
+impl From<NetError> for PushError {
+    fn from(error: NetError) -> Self {
+        match error {
+            NetError::Refused { address } => Self::NobodyReceives { address },
+            error => Self::Net(error),
+        }
+    }
 }
 
 /// Sends one file and tells how far it is; blocks until the other side has it.

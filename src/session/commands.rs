@@ -143,10 +143,7 @@ impl Session {
                 Ok(())
             }
             Command::Pose { body, stamp } => {
-                let finite = [body.left, body.right, body.head]
-                    .iter()
-                    .all(|p| p.position.is_finite() && p.rotation.is_finite());
-                if !finite {
+                if !body.is_finite() {
                     return Err(SessionError::BadNumber);
                 }
                 self.body = body;

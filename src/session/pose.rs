@@ -113,6 +113,11 @@ impl Body {
         }
     }
 
+    /// Whether all numbers are finite.
+    pub fn is_finite(&self) -> bool {
+        [self.left, self.right, self.head].iter().all(|p| p.position.is_finite() && p.rotation.is_finite())
+    }
+
     /// From a message.
     pub fn from_wire(m: &WandPosition) -> Self {
         let pose = |p: Vec3Json, q: QuatJson| Pose::new(position_from_wire(p), rotation_from_wire(q));

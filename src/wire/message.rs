@@ -450,6 +450,18 @@ struct Reader<'a> {
     limits: &'a Limits,
 }
 
+/// What is wrong with a JSON, without the peer's own words: the log may not hold
+/// names.
+fn told(error: &serde_json::Error) -> String {
+    use serde_json::error::Category;
+    let what = match error.classify() {
+        Category::Syntax | Category::Io => "it is no JSON",
+        Category::Eof => "it is cut off",
+        Category::Data => "a field is of the wrong kind",
+    };
+    format!("{what}, at line {} column {}", error.line(), error.column())
+}
+
 impl Reader<'_> {
     fn bad(&self, reason: String) -> WireError {
         WireError::BadJson { type_byte: self.type_byte, reason }
@@ -457,7 +469,7 @@ impl Reader<'_> {
 
     fn read<T: DeserializeOwned>(&self, body: &[u8]) -> Result<T, WireError> {
         let text = String::from_utf8_lossy(body);
-        serde_json::from_str(&text).map_err(|error| self.bad(error.to_string()))
+        serde_json::from_str(&text).map_err(|error| self.bad(told(&error)))
     }
 
     fn read_u64(&self, body: &[u8]) -> Result<u64, WireError> {
