@@ -31,7 +31,9 @@ use glam::{Quat, Vec3};
 const SLOW: f64 = 24.0;
 
 fn main() -> Result<()> {
-    tracing_subscriber::fmt().with_env_filter("warn,convene=info").init();
+    tracing_subscriber::fmt()
+        .with_env_filter(std::env::var("RUST_LOG").as_deref().unwrap_or("warn,convene=info"))
+        .init();
     let (mut files, mut snapshots, mut guest) = (Vec::new(), Snapshots::default(), false);
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
@@ -81,6 +83,7 @@ fn main() -> Result<()> {
         joining: false,
         head: None,
         snapshots,
+        notice: None,
     };
     match desktop::run(options) {
         AppExit::Success => Ok(()),

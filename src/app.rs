@@ -38,7 +38,7 @@ pub use pointing::{Hit, Targets};
 pub use snapshots::Snapshots;
 pub use viewer::EYE_HEIGHT;
 
-use crate::{model::Limits, net::Net, session, workers::Workers};
+use crate::{model::Limits, net::Net, notice::Notice, session, workers::Workers};
 
 /// The steps of a frame, in this order, all in [`Update`]. When adding one, put
 /// it in its place in [`core`].
@@ -84,12 +84,14 @@ pub struct AppOptions {
     pub head: Option<session::Pose>,
     /// Pictures of the window that are taken by themselves.
     pub snapshots: Snapshots,
+    /// To be shown at the start.
+    pub notice: Option<Notice>,
 }
 
 /// The app's logic: everything but what is drawn. Needs [`headless_plugins`] or
 /// Bevy's default plugins before it.
 pub fn core(app: &mut App, options: AppOptions) {
-    let AppOptions { net, workers, limits, open, joining, head, snapshots } = options;
+    let AppOptions { net, workers, limits, open, joining, head, snapshots, notice } = options;
     app.insert_resource(link::Link::new(net))
         .insert_resource(models::Jobs::new(workers, limits))
         .insert_resource(models::OpenAtStart { paths: open, after_joining: joining })
@@ -117,6 +119,9 @@ pub fn core(app: &mut App, options: AppOptions) {
             actions::plugin,
             notices::plugin,
         ));
+    if let Some(notice) = notice {
+        app.world_mut().write_message(notices::Notify(notice));
+    }
 }
 
 /// What is drawn: the room, people, boxes of models on their way, panels.

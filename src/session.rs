@@ -21,6 +21,7 @@ mod participants;
 mod peer;
 mod pose;
 mod presence;
+mod settle;
 mod stage;
 mod view;
 
@@ -347,6 +348,7 @@ impl Session {
         if let Message::ModelShown(m) = message {
             self.expect_echo(peer, &m.model_id, m.shown);
         }
+        self.note_sent(peer, message);
         let frame = encode_frame(&message.encode());
         self.send_bytes(peer, lane_of(message), frame, Bytes::new());
     }
@@ -380,6 +382,7 @@ impl Session {
             if let Message::ModelShown(m) = message {
                 self.expect_echo(peer, &m.model_id, m.shown);
             }
+            self.note_sent(peer, message);
             self.send_bytes(peer, lane_of(message), head.clone(), tail.clone());
         }
     }
@@ -415,6 +418,7 @@ impl Session {
         let Some(model) = self.stage.get(model_id) else { return };
         let Some((lane, head, tail)) = self.model_frame(model) else { return };
         for &peer in to {
+            self.note_model_sent(peer, model_id);
             self.send_bytes(peer, lane.clone(), head.clone(), tail.clone());
         }
     }
@@ -455,6 +459,7 @@ fn lane_of(message: &Message) -> Lane {
         Message::ModelPosition(m) => Lane::Position { model_id: m.model_id.clone() },
         Message::ScenePosition(_) => Lane::Position { model_id: String::new() },
         Message::WandPosition(m) => Lane::Pose { device_id: m.device_id.clone() },
+        Message::ParticipantLeft(m) => Lane::Left { device_id: m.device_id.clone() },
         Message::Ping(_) | Message::Pong(_) => Lane::Urgent,
         _ => Lane::Ordered,
     }

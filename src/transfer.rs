@@ -41,6 +41,12 @@ pub enum Lane {
         /// Whose.
         device_id: String,
     },
+    /// In order; a pose of this participant that still waits is dropped, lest it
+    /// bring somebody back who has left.
+    Left {
+        /// Who.
+        device_id: String,
+    },
 }
 
 /// A frame on its way out: `head` then `tail`. A model's bytes are a `tail`
@@ -116,6 +122,12 @@ impl Outbox {
                     None
                 }
             },
+            Lane::Left { device_id } => {
+                let pose = Lane::Pose { device_id: device_id.clone() };
+                self.push_ordered(outgoing)?;
+                let waiting = self.poses.iter().position(|waiting| waiting.lane == pose);
+                waiting.and_then(|at| self.poses.remove(at))
+            }
             Lane::Ordered | Lane::Model { .. } => {
                 self.push_ordered(outgoing)?;
                 None
@@ -231,6 +243,18 @@ mod tests {
     }
 
     #[test]
+    fn a_goodbye_is_the_last_word() {
+        let mut outbox = Outbox::new();
+        let left = frame(Lane::Left { device_id: "a".into() }, 3);
+        for o in [model(2), pose("a", 9), pose("b", 1), left, pose("a", 4)] {
+            outbox.push(o).unwrap();
+        }
+        assert_eq!(outbox.waiting_bytes(), 4);
+        assert_eq!(marks(&mut outbox), [1, 4, 2, 3]);
+        assert_eq!(outbox.waiting_bytes(), 0);
+    }
+
+    #[test]
     fn a_slow_peer_is_told() {
         let mut outbox = Outbox::new();
         for _ in 0..MAXIMUM_WAITING {
@@ -246,7 +270,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn bytes_are_counted_right(steps in proptest::collection::vec((0u8..6, any::<bool>()), 0..300)) {
+        fn bytes_are_counted_right(steps in proptest::collection::vec((0u8..7, any::<bool>()), 0..300)) {
             let mut outbox = Outbox::new();
             for (kind, pop) in steps {
                 let o = match kind {
@@ -255,6 +279,7 @@ mod tests {
                     2 => position("", 0),
                     3 => model(0),
                     4 => pose("a", 0),
+                    5 => frame(Lane::Left { device_id: "a".into() }, 0),
                     _ => frame(Lane::Urgent, 0),
                 };
                 outbox.push(o).unwrap();

@@ -13,6 +13,7 @@ use crate::{
     net::{Net, NetCommand, NetEvent},
     notice::Notice,
     session::{Command, Phase, SessionView},
+    wire::MEETING_PORT,
 };
 
 /// Shortest time between two bodies that are sent: 90 a second.
@@ -45,6 +46,15 @@ pub struct Link {
 impl Link {
     pub(super) fn new(net: Net) -> Self {
         Self { net, view_number: None, waiting: VecDeque::new(), next_body: Duration::ZERO }
+    }
+
+    /// Where others reach the meeting that we host, as they type it.
+    pub fn address(&self) -> Option<String> {
+        self.net.listening().map(|(address, port)| match port {
+            MEETING_PORT => address.to_string(),
+            _ if address.is_ipv6() => format!("[{address}]:{port}"),
+            _ => format!("{address}:{port}"),
+        })
     }
 }
 

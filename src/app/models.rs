@@ -113,8 +113,9 @@ pub(super) fn place(
             Some(now) if !at_once => smooth::step(now, target, share),
             _ => target,
         };
-        if stands.world != Some(world) || stands.measure != view.measure {
-            *stands = Stands { world: Some(world), measure: view.measure.or(stands.measure) };
+        let measure = view.measure.or(stands.measure);
+        if stands.world != Some(world) || stands.measure != measure {
+            *stands = Stands { world: Some(world), measure };
             *transform = Transform {
                 translation: world.position,
                 rotation: world.rotation,

@@ -34,10 +34,10 @@ impl Session {
             return self.accept_host(peer, number, &text, &version);
         }
         if number < MINIMUM_VERSION {
-            let text: String = text.chars().take(20).collect();
+            let shown: String = text.chars().take(20).collect();
             return self.refuse(
                 peer,
-                format!("Joining this meeting requires LookSee version 12 or higher.  You are using version {text}"),
+                format!("Joining this meeting requires LookSee version 12 or higher.  You are using version {shown}"),
             );
         }
         let persons = 1 + self.peers.values().filter(|p| p.is_accepted()).count();
@@ -50,11 +50,9 @@ impl Session {
         self.send(peer, &scene);
         let keep_aligned = self.keep_aligned_message();
         self.send(peer, &keep_aligned);
-        if let Some((device_id, id)) = self.peers.get(&peer).filter(|p| p.is_convene()).and_then(|p| {
-            let id = p.participant_id.clone()?;
-            Some((device_id_of(&id).to_owned(), id))
-        }) {
-            self.seat(peer, &device_id, &id);
+        let convene = self.peers.get(&peer).filter(|p| p.is_convene());
+        if let Some(id) = convene.and_then(|p| p.participant_id.clone()) {
+            self.seat(peer, device_id_of(&id));
         }
         let (mut open, mut hidden) = (Vec::new(), Vec::new());
         for model in self.stage.models().iter().filter(|m| m.shared && m.glb().is_some()) {
@@ -102,20 +100,27 @@ impl Session {
 
     /// Gives a Convene guest its place among the participants, unless somebody
     /// who is still heard has it.
-    fn seat(&mut self, peer: PeerId, device_id: &str, id: &str) {
+    fn seat(&mut self, peer: PeerId, device_id: &str) {
         if device_id == self.config.identity.device_id() || !self.may_speak_for(peer, device_id) {
             return;
         }
         self.participants.remove(device_id);
-        let mut participant = Participant::new(device_id, peer);
-        participant.id = id.to_owned();
-        participant.client = Client::Convene;
         let Some(p) = self.peers.get_mut(&peer) else { return };
-        participant.name = p.name.clone();
-        participant.colour = p.colour.unwrap_or(participant.colour);
         p.device_id = Some(device_id.to_owned());
+        let participant = Participant::introduced(device_id, p);
         if self.participants.insert(participant) {
             self.announce(device_id);
+        }
+    }
+
+    /// Those whose place was still taken when they came.
+    pub(super) fn seat_the_unseated(&mut self) {
+        let unseated = self.peers.values().filter(|p| p.is_convene() && p.device_id.is_none());
+        let unseated: Vec<(PeerId, String)> = unseated
+            .filter_map(|p| Some((p.id, device_id_of(p.participant_id.as_deref()?).to_owned())))
+            .collect();
+        for (peer, device_id) in unseated {
+            self.seat(peer, &device_id);
         }
     }
 
@@ -148,16 +153,13 @@ impl Session {
             self.transmits.push_back(Transmit::Close { peer: old });
             self.peers.remove(&old);
         }
-        let (id, client) = (p_id(self, peer), self.peers.get(&peer).map(|p| p.client));
-        if let Some(participant) = self.participants.get_mut(device_id) {
-            participant.peer = Some(peer);
-            participant.away_since = None;
-            participant.presence = Presence::Live;
-            participant.id = id;
-            participant.client = client.unwrap_or(Client::LookSee);
-        }
         if let Some(p) = self.peers.get_mut(&peer) {
             p.device_id = Some(device_id.to_owned());
+            if let Some(participant) = self.participants.get_mut(device_id) {
+                let Participant { body, last_pose, poses, .. } = *participant;
+                *participant =
+                    Participant { body, last_pose, poses, ..Participant::introduced(device_id, p) };
+            }
         }
         self.roster_dirty = true;
         true
@@ -196,7 +198,7 @@ impl Session {
     }
 
     /// A guest's model goes on to the others as it came; only where it had no id
-    /// it gets ours.
+    /// or no place it gets ours.
     pub(super) fn relay_model(&mut self, from: PeerId, model_id: &str, payload: Bytes, rewrite: bool) {
         let to: Vec<PeerId> = self.accepted_peers().into_iter().filter(|&p| p != from).collect();
         if rewrite {
@@ -205,6 +207,7 @@ impl Session {
         let length = Bytes::copy_from_slice(&(payload.len() as i32).to_le_bytes());
         for peer in to {
             let lane = Lane::Model { model_id: model_id.to_owned() };
+            self.note_model_sent(peer, model_id);
             self.send_bytes(peer, lane, length.clone(), payload.clone());
         }
     }
@@ -273,10 +276,6 @@ impl Session {
         let participants = std::iter::once(host).chain(others).collect();
         Message::Roster(Roster { number: self.roster_number, participants })
     }
-}
-
-fn p_id(session: &Session, peer: PeerId) -> String {
-    session.peers.get(&peer).and_then(|p| p.participant_id.clone()).unwrap_or_default()
 }
 
 /// A name as it can be shown: one line, at most 40 characters.

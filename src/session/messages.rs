@@ -3,13 +3,13 @@
 use bytes::Bytes;
 
 use super::{
-    Body, Client, CloseCause, Content, Event, Model, Move, Participant, PeerId, Placement, Pose, Presence,
-    Role, Session, peer::Handshake,
+    Body, Client, CloseCause, Content, Event, Measure, Model, Move, Participant, PeerId, Placement, Pose,
+    Presence, Role, Session, peer::Handshake,
 };
 use crate::wire::{
     Frame, Message, ModelFrame, ModelHeader, Progress,
     coordinates::{position_from_wire, rotation_from_wire},
-    message::{CloseModel, OpenModel, QuatJson, Vec3Json, WandPosition},
+    message::{CloseModel, ModelShown, OpenModel, QuatJson, Vec3Json, WandPosition},
 };
 
 /// A LookSee peer that comes back gives all its models again, under new ids.
@@ -64,7 +64,7 @@ impl Session {
         self.peers.get(&peer).map(super::Peer::label).unwrap_or_default()
     }
 
-    fn apply(&mut self, peer: PeerId, message: Message, payload: Bytes) {
+    fn apply(&mut self, peer: PeerId, message: Message, mut payload: Bytes) {
         if message.message_type().is_extension() && !self.peers.get(&peer).is_some_and(|p| p.is_convene()) {
             return self.ignored(peer, "it sent an extension message without announcing the extension");
         }
@@ -75,8 +75,7 @@ impl Session {
                     rotation: given_rotation(m.rotation),
                     scale: given_scale(m.scale),
                 };
-                self.model_moved(peer, &m.model_id, to);
-                true
+                self.model_moved(peer, &m.model_id, to)
             }
             Message::WandPosition(m) => self.posed(peer, m),
             Message::CloseModel(m) => {
@@ -93,6 +92,10 @@ impl Session {
                 };
                 if to.is_usable() {
                     self.stage.move_scene(to);
+                    if to.scale.is_none() || to.rotation.is_none() {
+                        // LookSee peers would take a missing scale for zero.
+                        payload = self.scene_message().encode().into();
+                    }
                     let (scene, from) = (self.stage.scene, self.label(peer));
                     self.events.push_back(Event::SceneMoved { scene, from });
                 } else {
@@ -135,19 +138,25 @@ impl Session {
         if !matches!(message, Message::Error(_) | Message::Ping(_) | Message::Pong(_)) {
             self.joined_by(peer);
         }
-        if relayed && self.role == Role::Host {
-            self.relay(peer, &message, payload);
+        if self.role == Role::Host {
+            self.note_received(peer, &message);
+            if relayed {
+                self.relay(peer, &message, payload);
+            }
         }
     }
 
-    fn model_moved(&mut self, peer: PeerId, model_id: &str, to: Move) {
+    /// Whether it is to be relayed.
+    fn model_moved(&mut self, peer: PeerId, model_id: &str, to: Move) -> bool {
         if !to.is_usable() {
-            return self.ignored(peer, "it moved a model out of the world");
+            self.ignored(peer, "it moved a model out of the world");
+            return false;
         }
         if self.stage.move_model(model_id, to).is_ok() {
             let from = self.label(peer);
             self.push_moved(model_id, from);
         }
+        true
     }
 
     pub(super) fn push_moved(&mut self, model_id: &str, from: String) {
@@ -160,9 +169,36 @@ impl Session {
     /// Whether it is to be relayed.
     fn model_shown(&mut self, peer: PeerId, model_id: &str, shown: bool) -> bool {
         let now = self.now;
-        if self.peers.get_mut(&peer).is_some_and(|p| p.is_echo(model_id, shown, now)) {
+        let Some(p) = self.peers.get_mut(&peer) else { return false };
+        p.forget_doubt(model_id);
+        if p.is_echo(model_id, shown, now) {
+            // Not what holds now: a late echo, or somebody's wish that looks like one.
+            if self.stage.get(model_id).is_some_and(|m| m.shown != shown) {
+                p.doubt(model_id, shown, now);
+            }
             return false;
         }
+        self.note_shown_received(peer, model_id);
+        self.set_shown(peer, model_id, shown)
+    }
+
+    /// What looked like an echo and was the last word about a model was a wish.
+    pub(super) fn believe_doubts(&mut self, now: std::time::Duration) {
+        let due: Vec<(PeerId, Vec<(String, bool)>)> =
+            self.peers.values_mut().map(|p| (p.id, p.take_doubts(now))).collect();
+        for (peer, doubts) in due {
+            for (model_id, shown) in doubts {
+                self.note_shown_received(peer, &model_id);
+                if self.set_shown(peer, &model_id, shown) && self.role == Role::Host {
+                    let message = Message::ModelShown(ModelShown { model_id, shown });
+                    self.relay(peer, &message, message.encode().into());
+                }
+            }
+        }
+    }
+
+    /// Whether it is to be relayed.
+    fn set_shown(&mut self, peer: PeerId, model_id: &str, shown: bool) -> bool {
         let from = self.label(peer);
         match self.stage.get_mut(model_id) {
             Some(model) if model.shown == shown => false,
@@ -207,7 +243,7 @@ impl Session {
             self.roster_dirty = true;
             true
         } else {
-            // A guest hears of everybody's end, of those that it never saw, too.
+            // A host may speak of somebody whom we have not seen.
             if self.role == Role::Host {
                 self.ignored(peer, "it said that somebody left who is not its own to speak for");
             }
@@ -227,7 +263,11 @@ impl Session {
             return false;
         }
         if self.participants.get(device_id).is_none() {
-            if !self.participants.insert(Participant::new(device_id, peer)) {
+            let newcomer = match self.peers.get(&peer) {
+                Some(p) if self.role == Role::Host => Participant::introduced(device_id, p),
+                _ => Participant::new(device_id, peer),
+            };
+            if !self.participants.insert(newcomer) {
                 self.ignored(peer, "it brings more participants than a meeting can have");
                 return false;
             }
@@ -268,7 +308,8 @@ impl Session {
         if id.is_empty() {
             // LookSee lets every peer make up an id of its own, so that nothing
             // about the model matches anywhere; a host of ours makes one for all.
-            id = format!("noid{:04}", self.stage.models().len());
+            let mut free = (0..).map(|n| format!("noid{n:04}")).filter(|id| self.stage.get(id).is_none());
+            id = free.next().unwrap_or_default();
         }
         let in_use = self.stage.get(&id).is_some_and(|m| m.shared || m.glb().is_none());
         if in_use {
@@ -295,24 +336,35 @@ impl Session {
         self.events.push_back(Event::ModelOffered { model_id: id, name, bytes: header.glb_bytes, from });
     }
 
-    /// A model that we do not take: its sender closes it again.
+    /// A model that we do not take. A guest that shared it closes it again; a
+    /// host's model is for the others to keep.
     fn refuse_model(&mut self, peer: PeerId, model_id: &str, why: &str) {
-        let close = Message::CloseModel(CloseModel { model_id: model_id.to_owned() });
-        self.send(peer, &close);
+        if self.role == Role::Host {
+            let close = Message::CloseModel(CloseModel { model_id: model_id.to_owned() });
+            self.send(peer, &close);
+        }
         self.events.push_back(Event::ModelFailed { model_id: model_id.to_owned(), error: why.to_owned() });
     }
 
     fn insert_received(&mut self, peer: PeerId, id: String, open: &OpenModel, content: Content) {
-        let pose = Pose::new(position_from_wire(open.position), rotation_from_wire(open.rotation));
+        // What is not given is as for a model that is opened here.
+        let unit = Measure { center: glam::Vec3::ZERO, size: glam::Vec3::ONE };
+        let usual = self.stage.scene.compose(self.stage.opening_placement(self.body.head, &unit));
+        let pose = Pose::new(
+            given_position(open.position).unwrap_or(usual.position),
+            given_rotation(open.rotation).unwrap_or(usual.rotation),
+        );
         let scale = given_scale(open.scale).unwrap_or(1.0);
+        let sender = self.peers.get(&peer).filter(|_| self.role == Role::Host);
         let opener = open.opener.clone().filter(|o| !o.is_empty());
+        let opener = opener.or_else(|| sender.and_then(|p| p.device_id.clone()));
         self.stage.insert(Model {
             id,
             name: if open.model_name.is_empty() { "model.glb".to_owned() } else { open.model_name.clone() },
             local: self.stage.scene.local_from_world(pose, Placement::new(pose, scale).scale),
             shown: true,
             shared: true,
-            opener: opener.or_else(|| self.peers.get(&peer).and_then(|p| p.device_id.clone())),
+            opener,
             measure: None,
             content,
             failed: None,
@@ -365,7 +417,12 @@ impl Session {
         }
         let name = self.stage.get(&model_id).map(|m| m.name.clone()).unwrap_or_default();
         if self.role == Role::Host {
-            self.relay_model(peer, &model_id, payload, open.model_id.is_empty());
+            let complete = !open.model_id.is_empty()
+                && given_position(open.position).is_some()
+                && given_rotation(open.rotation).is_some()
+                && given_scale(open.scale).is_some();
+            self.note_model_received(peer, &model_id);
+            self.relay_model(peer, &model_id, payload, !complete);
         }
         self.events.push_back(Event::ModelReceived { model_id, name, glb, from });
     }

@@ -54,6 +54,19 @@ impl Participant {
         }
     }
 
+    /// Somebody who is heard over a connection of its own and said in its version
+    /// message who it is.
+    pub(super) fn introduced(device_id: &str, peer: &super::peer::Peer) -> Self {
+        let mut participant = Self::new(device_id, peer.id);
+        if peer.is_convene() {
+            participant.client = Client::Convene;
+            participant.id = peer.participant_id.clone().unwrap_or_default();
+            participant.name.clone_from(&peer.name);
+            participant.colour = peer.colour.unwrap_or(participant.colour);
+        }
+        participant
+    }
+
     /// What people see: the name, or for LookSee the id.
     pub fn label(&self) -> String {
         if self.name.is_empty() { format!("LookSee {}", self.device_id) } else { self.name.clone() }

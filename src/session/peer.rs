@@ -46,6 +46,10 @@ pub(super) struct Peer {
     /// Text of an error message; the reason, should the connection end now.
     pub last_error: Option<String>,
     echoes: VecDeque<(String, bool, Duration)>,
+    /// Taken for echoes, but not what holds here: believed if nothing else comes.
+    doubts: VecDeque<(String, bool, Duration)>,
+    /// Host: what crossed with what.
+    pub crossing: super::settle::Crossing,
 }
 
 impl Peer {
@@ -68,6 +72,8 @@ impl Peer {
             told: Vec::new(),
             last_error: None,
             echoes: VecDeque::new(),
+            doubts: VecDeque::new(),
+            crossing: super::settle::Crossing::default(),
         }
     }
 
@@ -97,6 +103,26 @@ impl Peer {
         self.echoes.retain(|(_, _, at)| now.saturating_sub(*at) < ECHO_WINDOW);
         let oldest = self.echoes.iter().rposition(|(id, s, _)| id == model_id && *s == shown);
         oldest.is_some_and(|at| self.echoes.remove(at).is_some())
+    }
+
+    /// What was taken for an echo differs from what holds here.
+    pub fn doubt(&mut self, model_id: &str, shown: bool, now: Duration) {
+        self.doubts.truncate(ECHOES - 1);
+        self.doubts.push_front((model_id.to_owned(), shown, now));
+    }
+
+    /// Something newer came about this model.
+    pub fn forget_doubt(&mut self, model_id: &str) {
+        self.doubts.retain(|(id, ..)| id != model_id);
+    }
+
+    /// The doubts that nothing came to lift: these were no echoes.
+    pub fn take_doubts(&mut self, now: Duration) -> Vec<(String, bool)> {
+        let due = |at: &Duration| now.saturating_sub(*at) >= ECHO_WINDOW;
+        let taken = self.doubts.iter().filter(|(.., at)| due(at)).map(|(id, shown, _)| (id.clone(), *shown));
+        let taken = taken.collect();
+        self.doubts.retain(|(.., at)| !due(at));
+        taken
     }
 
     /// Whether this fault is to be told: once for each kind.

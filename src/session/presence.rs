@@ -58,7 +58,12 @@ impl Session {
                 }
             }
         }
+        if self.role == Role::Host {
+            self.seat_the_unseated();
+        }
         self.update_presence(now);
+        self.believe_doubts(now);
+        self.settle(now);
         if let Role::Joining(peer) = self.role
             && self.peers.get(&peer).is_some_and(|p| p.is_accepted() && now >= p.accepted_at + JOINED_AFTER)
         {
@@ -138,6 +143,7 @@ impl Session {
                 (Client::Convene, Some(c)) if now.saturating_sub(c.last_byte) >= STALE_AFTER => {
                     Presence::Stale
                 }
+                (Client::LookSee, Some(_)) if p.in_roster && pose_age.is_none() => p.presence,
                 (Client::LookSee, Some(_)) if pose_age.is_some_and(|age| age >= HIDE_LOOKSEE_AFTER) => {
                     Presence::Stale
                 }

@@ -7,21 +7,23 @@
 use std::sync::Arc;
 
 use bevy::prelude::*;
-use bytes::Bytes;
 use crossbeam_channel::{Receiver, Sender, bounded};
 
 use super::{
-    Model, ModelState,
+    Model, ModelState, Stands,
     material::Look,
     mesh::{self, Part},
-    open::Opened,
+    open::{File, Prepareds},
 };
 use crate::{
     app::{
         AppSystems,
         link::{Meeting, Outgoing, receive},
+        notices::Notify,
     },
-    model::{self, Cancel, DecodeError, Limits, bvh::Bvh},
+    model::{self, Cancel, DecodeError, DecodedModel, Limits, bvh::Bvh},
+    notice::Notice,
+    opening,
     session::{Command, Measure},
     workers::Workers,
 };
@@ -57,8 +59,8 @@ impl Jobs {
 /// What a worker has finished.
 pub(super) enum Done {
     Decoded { entity: Entity, result: Result<Box<Prepared>, DecodeError> },
-    Opened(Box<Opened>),
-    OpenFailed(crate::notice::Notice),
+    Opened(Box<File>),
+    OpenFailed(Notice),
 }
 
 /// A model in the form in which it is uploaded.
@@ -94,31 +96,18 @@ impl Drop for Decoding {
 #[derive(Component)]
 pub(super) struct Waiting(pub Option<Box<Prepared>>);
 
-/// Runs on a worker.
-pub(super) fn prepare(glb: &Bytes, limits: &Limits, cancel: &Cancel) -> Result<Box<Prepared>, DecodeError> {
-    let decoded = model::decode(glb, limits, cancel)?;
-    if cancel.is_cancelled() {
-        return Err(DecodeError::Cancelled);
-    }
+/// Turns arrays into meshes and images. Runs on a worker.
+pub(super) fn prepare(decoded: DecodedModel) -> Box<Prepared> {
+    let (measure, bounds) = (opening::measure(&decoded), decoded.bounds);
     let tree = Arc::new(Bvh::build(&decoded));
     let pieces = model::split::split(&decoded, MAXIMUM_MESH_BYTES);
     let (looks, images) = super::material::looks(&decoded);
     let mut parts = Vec::new();
     for piece in pieces {
-        if cancel.is_cancelled() {
-            return Err(DecodeError::Cancelled);
-        }
         mesh::parts(piece, &decoded.materials, &mut parts);
     }
-    let bounds = decoded.bounds;
-    Ok(Box::new(Prepared {
-        parts,
-        looks,
-        images,
-        measure: Measure { center: bounds.center(), size: bounds.size() },
-        shape: Shape { bounds, tree },
-        warnings: decoded.warnings,
-    }))
+    let shape = Shape { bounds, tree };
+    Box::new(Prepared { parts, looks, images, measure, shape, warnings: decoded.warnings })
 }
 
 /// Starts a job for each model whose bytes are whole.
@@ -126,7 +115,7 @@ fn start(
     mut commands: Commands,
     meeting: Res<Meeting>,
     jobs: Res<Jobs>,
-    mut opened: ResMut<super::open::Prepareds>,
+    mut opened: ResMut<Prepareds>,
     mut models: Query<(Entity, &Model, &mut ModelState)>,
 ) {
     for (entity, model, mut state) in &mut models {
@@ -147,7 +136,7 @@ fn start(
         let (cancel, limits, done) = (Cancel::default(), jobs.limits.clone(), jobs.done.clone());
         let for_job = cancel.clone();
         let submitted = jobs.workers.submit(move || {
-            let result = prepare(&glb, &limits, &for_job);
+            let result = model::decode(&glb, &limits, &for_job).map(prepare);
             // Nobody is there any more only when the program ends.
             let _ = done.send(Done::Decoded { entity, result });
         });
@@ -163,10 +152,10 @@ fn collect(
     mut commands: Commands,
     jobs: Res<Jobs>,
     meeting: Res<Meeting>,
-    mut models: Query<(&Model, &mut ModelState)>,
+    mut models: Query<(&Model, &mut ModelState, &mut Stands)>,
     mut outgoing: MessageWriter<Outgoing>,
-    mut opened: ResMut<super::open::Prepareds>,
-    mut notices: MessageWriter<crate::app::notices::Notify>,
+    mut opened: ResMut<Prepareds>,
+    mut notices: MessageWriter<Notify>,
     time: Res<Time<Real>>,
 ) {
     for done in jobs.results.try_iter() {
@@ -176,12 +165,12 @@ fn collect(
                 continue;
             }
             Done::OpenFailed(notice) => {
-                notices.write(crate::app::notices::Notify(notice));
+                notices.write(Notify(notice));
                 continue;
             }
             Done::Decoded { entity, result } => (entity, result),
         };
-        let Ok((model, mut state)) = models.get_mut(entity) else { continue };
+        let Ok((model, mut state, mut stands)) = models.get_mut(entity) else { continue };
         commands.entity(entity).remove::<Decoding>();
         match result {
             Ok(prepared) => {
@@ -193,6 +182,8 @@ fn collect(
                     outgoing.write(Command::ModelMeasured { model_id, measure }.into());
                 }
                 *state = ModelState::Uploading;
+                // The meeting's answer comes some frames later.
+                stands.measure = Some(prepared.measure);
                 commands.entity(entity).insert(Waiting(Some(prepared)));
             }
             Err(error) => {

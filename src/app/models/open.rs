@@ -4,7 +4,6 @@
 use std::{path::PathBuf, time::Duration};
 
 use bevy::{platform::collections::HashMap, prelude::*};
-use bytes::Bytes;
 
 use super::decode::{Done, Jobs, Prepared, prepare};
 use crate::{
@@ -14,10 +13,11 @@ use crate::{
         link::{Arrived, Outgoing, receive},
         notices::Notify,
     },
-    model::{self, Cancel, Limits},
+    model::Cancel,
     net::NetEvent,
     notice::Notice,
-    session::{Command, ContentId, Event, new_model_id},
+    opening::open_file,
+    session::{Command, Event},
 };
 
 /// A model that the driver did not take is forgotten after this long.
@@ -38,11 +38,10 @@ pub struct OpenAtStart {
     pub after_joining: bool,
 }
 
-/// A file that can be shown.
-pub(super) struct Opened {
-    name: String,
-    glb: Bytes,
-    content: ContentId,
+/// A file that can be shown, and what the meeting is told of it.
+pub(super) struct File {
+    command: Command,
+    model_id: String,
     prepared: Box<Prepared>,
 }
 
@@ -56,20 +55,9 @@ impl Prepareds {
     }
 
     /// Gives a file to the meeting.
-    pub fn open(&mut self, file: Opened, now: Duration, outgoing: &mut MessageWriter<Outgoing>) {
-        let Opened { name, glb, content, prepared } = file;
-        let mut random = [0; 6];
-        if let Err(error) = getrandom::fill(&mut random) {
-            // Without the system's randomness the content and the time have to tell models apart.
-            warn!("no random numbers: {error}");
-            for (to, from) in random.iter_mut().zip(content.iter().zip(now.as_nanos().to_le_bytes())) {
-                *to = from.0 ^ from.1;
-            }
-        }
-        let model_id = new_model_id(random);
-        let measure = prepared.measure;
-        self.0.insert(model_id.clone(), (prepared, now + KEPT_FOR));
-        outgoing.write(Command::OpenModel { model_id, name, glb, content, measure, private: false }.into());
+    pub fn open(&mut self, file: File, now: Duration, outgoing: &mut MessageWriter<Outgoing>) {
+        self.0.insert(file.model_id, (file.prepared, now + KEPT_FOR));
+        outgoing.write(file.command.into());
     }
 }
 
@@ -103,34 +91,23 @@ fn received_file(mut arrived: MessageReader<Arrived>, mut files: MessageWriter<O
 fn open(mut files: MessageReader<OpenFile>, jobs: Res<Jobs>, mut notices: MessageWriter<Notify>) {
     for OpenFile(path) in files.read() {
         let (path, limits, done) = (path.clone(), jobs.limits.clone(), jobs.done.clone());
-        let shown = file_name(&path);
+        let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
         let submitted = jobs.workers.submit(move || {
-            let _ = done.send(match read(&path, &limits) {
-                Ok(opened) => Done::Opened(Box::new(opened)),
-                Err(why) => Done::OpenFailed(Notice::error(
-                    format!("{} cannot be opened: {why}.", file_name(&path)),
-                    "Other files open as before; `convene check FILE` tells more.",
-                )),
+            let opened = open_file(&path, &limits, &Cancel::default());
+            let _ = done.send(match opened {
+                Ok(opened) => Done::Opened(Box::new(File {
+                    command: opened.command(),
+                    model_id: opened.model_id,
+                    prepared: prepare(opened.decoded),
+                })),
+                Err(error) => Done::OpenFailed(Notice::from(&error)),
             });
         });
         if submitted.is_err() {
             notices.write(Notify(Notice::warning(
-                format!("{shown} is not opened: too many models are being opened."),
+                format!("{name} is not opened: too many models are being opened."),
                 "Wait until they are shown and try again.",
             )));
         }
     }
-}
-
-fn file_name(path: &std::path::Path) -> String {
-    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
-}
-
-/// Runs on a worker.
-fn read(path: &std::path::Path, limits: &Limits) -> Result<Opened, String> {
-    let packed = model::read_model_file(path, limits).map_err(|error| error.to_string())?;
-    let glb = Bytes::from(packed.glb);
-    let prepared = prepare(&glb, limits, &Cancel::default()).map_err(|error| error.to_string())?;
-    let content = *blake3::hash(&glb).as_bytes();
-    Ok(Opened { name: format!("{}.glb", packed.name), glb, content, prepared })
 }

@@ -1,33 +1,23 @@
 //! Upper left: what kind of meeting this is, its address, and who is here.
 
-use std::net::IpAddr;
-
 use bevy::prelude::*;
 
 use super::refill;
 use crate::{
     app::{
         AppSystems, labels,
-        link::{Arrived, Meeting},
+        link::{Link, Meeting},
         theme::{self, GAP, colour, size},
     },
-    net::NetEvent,
     session::{Colour, Phase, Presence},
-    wire::MEETING_PORT,
 };
 
 /// People listed by name; of the rest the number is told.
 const NAMES: usize = 12;
 
 pub(super) fn plugin(app: &mut App) {
-    app.init_resource::<Listening>()
-        .add_systems(Startup, spawn)
-        .add_systems(Update, (listen, update).chain().in_set(AppSystems::Present));
+    app.add_systems(Startup, spawn).add_systems(Update, update.in_set(AppSystems::Present));
 }
-
-/// Where guests reach us.
-#[derive(Resource, Default)]
-struct Listening(Option<(IpAddr, u16)>);
 
 #[derive(Component)]
 struct StatusPanel;
@@ -54,22 +44,14 @@ fn spawn(mut commands: Commands) {
     commands.spawn((StatusPanel, theme::panel(node), Pickable::IGNORE));
 }
 
-fn listen(mut arrived: MessageReader<Arrived>, mut listening: ResMut<Listening>) {
-    for event in arrived.read() {
-        if let NetEvent::Listening { address, port } = event.0 {
-            listening.0 = Some((address, port));
-        }
-    }
-}
-
 fn update(
     meeting: Res<Meeting>,
-    listening: Res<Listening>,
+    link: Res<Link>,
     panel: Single<Entity, With<StatusPanel>>,
     mut last: Local<Option<Content>>,
     mut commands: Commands,
 ) {
-    let content = content(&meeting, &listening);
+    let content = content(&meeting, link.address());
     if last.as_ref() == Some(&content) {
         return;
     }
@@ -102,7 +84,7 @@ fn update(
     *last = Some(content);
 }
 
-fn content(meeting: &Meeting, listening: &Listening) -> Content {
+fn content(meeting: &Meeting, address: Option<String>) -> Content {
     let here = meeting.participants.iter().filter(|p| p.presence != Presence::Away).count() + 1;
     let people = if here == 1 { "only you here".to_owned() } else { format!("{here} people here") };
     let (title, detail) = match meeting.phase {
@@ -110,11 +92,7 @@ fn content(meeting: &Meeting, listening: &Listening) -> Content {
         Phase::Joining => ("Joining a meeting".to_owned(), String::new()),
         Phase::Guest => (format!("In a meeting, {people}"), String::new()),
         Phase::Hosting => {
-            let address = match listening.0 {
-                Some((address, MEETING_PORT)) => format!("Others join at {address}"),
-                Some((address, port)) => format!("Others join at {address}:{port}"),
-                None => String::new(),
-            };
+            let address = address.map_or_else(String::new, |address| format!("Others join at {address}"));
             (format!("Hosting a meeting, {people}"), address)
         }
     };

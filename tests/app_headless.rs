@@ -1,0 +1,266 @@
+//! Two apps without windows in one process, in a meeting over loopback: what one
+//! does, the other shows.
+#![cfg(feature = "app")]
+
+#[path = "common/glb.rs"]
+mod glb;
+
+use std::{
+    path::PathBuf,
+    time::{Duration, Instant},
+};
+
+use bevy::prelude::*;
+use convene::{
+    app::{
+        self, AppOptions, AppState, Snapshots,
+        input::{Action, Hold, Me, OpenFile},
+        link::Meeting,
+        models::{Model, ModelState, Stands},
+        notices::Notices,
+        participants::{BodyPart, Participant},
+    },
+    model::Limits,
+    net::{Net, NetCommand, NetConfig},
+    session::{Body, Colour, Config, Identity, Placement, Pose},
+    workers::Workers,
+};
+
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// An app and the files that it opens.
+struct Person {
+    app: App,
+    folder: tempfile::TempDir,
+}
+
+impl Person {
+    fn new(id: &str, joining: Option<u16>) -> Self {
+        let identity = Identity { id: id.into(), name: format!("Person {id}"), colour: Colour::PALETTE[0] };
+        let net = Net::start(NetConfig { session: Config::new(identity), pace_megabits: None }).unwrap();
+        net.send(match joining {
+            None => NetCommand::Host { bind: Some([127, 0, 0, 1].into()), port: 0 },
+            Some(port) => NetCommand::Join { address: format!("127.0.0.1:{port}") },
+        })
+        .unwrap();
+        let mut app = App::new();
+        app::headless_plugins(&mut app);
+        let options = AppOptions {
+            net,
+            workers: Workers::with_threads(1).unwrap(),
+            limits: Limits::default(),
+            open: Vec::new(),
+            joining: joining.is_some(),
+            head: None,
+            snapshots: Snapshots::default(),
+            notice: None,
+        };
+        app::core(&mut app, options);
+        app.finish();
+        app.cleanup();
+        Self { app, folder: tempfile::tempdir().unwrap() }
+    }
+
+    fn file(&self, name: &str, bytes: &[u8]) -> PathBuf {
+        let path = self.folder.path().join(name);
+        std::fs::write(&path, bytes).unwrap();
+        path
+    }
+
+    fn send<M: Message>(&mut self, message: M) {
+        self.app.world_mut().write_message(message);
+    }
+
+    fn meeting(&self) -> &Meeting {
+        self.app.world().resource::<Meeting>()
+    }
+
+    /// Id, state and place of the only model, if there is one.
+    fn model(&mut self) -> Option<(String, ModelState, Stands)> {
+        let world = self.app.world_mut();
+        let mut models = world.query::<(&Model, &ModelState, &Stands)>();
+        let (model, state, stands) = models.iter(world).next()?;
+        Some((model.id.clone(), *state, *stands))
+    }
+
+    fn has_ready_model(&mut self) -> bool {
+        self.model().is_some_and(|(_, state, _)| state == ModelState::Ready)
+    }
+
+    fn model_position(&mut self) -> Vec3 {
+        self.model().and_then(|(_, _, stands)| stands.world).map_or(Vec3::NAN, |world| world.position)
+    }
+
+    /// World poses of the other's head, left and right wand.
+    fn other_body(&mut self) -> Option<Body> {
+        let world = self.app.world_mut();
+        let mut parts = world.query::<(&BodyPart, &GlobalTransform, &ChildOf)>();
+        let mut body = Body::rest();
+        let mut found = 0;
+        for (part, transform, parent) in parts.iter(world) {
+            if world.get::<Participant>(parent.parent()).is_none()
+                || world.get::<Visibility>(parent.parent()) == Some(&Visibility::Hidden)
+            {
+                continue;
+            }
+            let (_, rotation, position) = transform.to_scale_rotation_translation();
+            found += 1;
+            let pose = Pose { position, rotation };
+            match part {
+                BodyPart::Head(_) => body.head = pose,
+                BodyPart::LeftWand(_) => body.left = pose,
+                BodyPart::RightWand(_) => body.right = pose,
+            }
+        }
+        (found == 3).then_some(body)
+    }
+
+    fn notices(&self) -> Vec<String> {
+        let notices = self.app.world().resource::<Notices>();
+        notices.iter().map(|shown| shown.notice.what_happened.clone()).collect()
+    }
+}
+
+/// Runs everybody's frames until it is so.
+fn run_until(people: &mut [&mut Person], what: &str, mut is_so: impl FnMut(&mut [&mut Person]) -> bool) {
+    let end = Instant::now() + PATIENCE;
+    while !is_so(people) {
+        let notices = || people.iter().map(|p| p.notices()).collect::<Vec<_>>();
+        assert!(Instant::now() < end, "waited in vain: {what}; notices: {:?}", notices());
+        for person in &mut *people {
+            person.app.update();
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn in_meeting() -> (Person, Person) {
+    let mut host = Person::new("00000000aaaaaaaa", None);
+    let link = |host: &Person| host.app.world().resource::<app::link::Link>().address();
+    run_until(&mut [&mut host], "the host listens", |people| link(people[0]).is_some());
+    let address = link(&host).unwrap();
+    let port = address.rsplit(':').next().unwrap().parse().unwrap();
+    let mut guest = Person::new("11111111bbbbbbbb", Some(port));
+    run_until(&mut [&mut host, &mut guest], "both are in the meeting", |people| {
+        people.iter().all(|p| {
+            *p.app.world().resource::<State<AppState>>().get() == AppState::Meeting
+                && p.meeting().participants.len() == 1
+        })
+    });
+    (host, guest)
+}
+
+/// In a meeting, with a model that the host has opened.
+fn with_model() -> (Person, Person, String) {
+    let (mut host, mut guest) = in_meeting();
+    let path = host.file("quad.glb", &glb::Glb::quad().build());
+    host.send(OpenFile(path));
+    run_until(&mut [&mut host, &mut guest], "both show the model", |people| {
+        people.iter_mut().all(|p| p.has_ready_model())
+    });
+    let id = host.model().unwrap().0;
+    (host, guest, id)
+}
+
+#[test]
+fn the_guest_shows_what_the_host_opens() {
+    let (mut host, mut guest, id) = with_model();
+    assert_eq!(guest.model().unwrap().0, id);
+    // The quad is 1 m wide, its middle 1 m before the host's eyes.
+    for person in [&mut host, &mut guest] {
+        let (_, _, stands) = person.model().unwrap();
+        let middle = stands.middle().unwrap();
+        assert!(middle.abs_diff_eq(Vec3::new(0.0, 1.5, 1.0), 1e-4), "{middle}");
+        assert_eq!(stands.world.unwrap().scale, 1.0);
+        let world = person.app.world_mut();
+        assert_eq!(world.query::<&Mesh3d>().iter(world).count(), 1);
+    }
+    host.send(Action::ToggleSelected);
+    run_until(&mut [&mut host, &mut guest], "hidden for both", |people| {
+        people.iter().all(|p| !p.meeting().models[0].shown)
+    });
+    host.send(Action::CloseSelected);
+    run_until(&mut [&mut host, &mut guest], "closed for both", |people| {
+        people.iter_mut().all(|p| p.model().is_none())
+    });
+    let world = guest.app.world_mut();
+    assert_eq!(world.query::<&Mesh3d>().iter(world).count(), 0, "its meshes went with it");
+}
+
+#[test]
+fn participants_are_where_they_say() {
+    let (mut host, mut guest) = in_meeting();
+    let body = Body {
+        head: Pose::new(Vec3::new(0.4, 1.7, 2.0), Quat::from_rotation_y(3.0)),
+        left: Pose::new(Vec3::new(0.1, 1.2, 1.8), Quat::from_rotation_x(0.7)),
+        right: Pose::new(Vec3::new(0.7, 1.2, 1.8), Quat::from_rotation_z(-0.7)),
+    };
+    guest.app.world_mut().resource_mut::<Me>().body = body;
+    let near = |a: Pose, b: Pose| {
+        a.position.abs_diff_eq(b.position, 1e-3) && a.rotation.dot(b.rotation).abs() > 0.9999
+    };
+    run_until(&mut [&mut host, &mut guest], "the host sees the guest there", |people| {
+        people[0]
+            .other_body()
+            .is_some_and(|b| near(b.head, body.head) && near(b.left, body.left) && near(b.right, body.right))
+    });
+    drop(guest);
+    run_until(&mut [&mut host], "the guest is gone", |people| people[0].other_body().is_none());
+}
+
+#[test]
+fn what_is_dragged_moves_for_everybody_and_stays_under_the_hand() {
+    let (mut host, mut guest, id) = with_model();
+    let start = guest.model().unwrap().2.world.unwrap();
+    let to = |x: f32| Placement { position: start.position + Vec3::X * x, ..start };
+    guest.send(Hold::Take { model_id: id.clone() });
+    guest.send(Hold::To(to(0.3)));
+    run_until(&mut [&mut host, &mut guest], "the host sees the model move", |people| {
+        people[0].model_position().abs_diff_eq(to(0.3).position, 1e-3)
+    });
+    // While the guest holds it, what the host does to it does not show there.
+    host.send(Hold::Take { model_id: id.clone() });
+    host.send(Hold::To(to(-0.5)));
+    host.send(Hold::Release);
+    run_until(&mut [&mut host, &mut guest], "the guest hears of the host's move", |people| {
+        people[1].meeting().models[0].pose.position.abs_diff_eq(to(-0.5).position, 1e-3)
+    });
+    assert!(guest.model_position().abs_diff_eq(to(0.3).position, 1e-4));
+    // Once it lets go, the last move counts for both.
+    guest.send(Hold::Release);
+    run_until(&mut [&mut host, &mut guest], "both agree", |people| {
+        people.iter_mut().all(|p| p.model_position().abs_diff_eq(to(-0.5).position, 1e-3))
+    });
+}
+
+#[test]
+fn kept_aligned_models_move_together() {
+    let (mut host, mut guest, id) = with_model();
+    host.send(Action::ToggleKeepAligned);
+    run_until(&mut [&mut host, &mut guest], "both keep aligned", |people| {
+        people.iter().all(|p| p.meeting().keep_aligned)
+    });
+    let start = host.model().unwrap().2.world.unwrap();
+    let to = Placement::new(Pose::new(start.position + Vec3::Y, Quat::from_rotation_y(1.0)), 2.0);
+    host.send(Hold::Take { model_id: id });
+    host.send(Hold::To(to));
+    host.send(Hold::Release);
+    run_until(&mut [&mut host, &mut guest], "the scene has moved for both", |people| {
+        people.iter_mut().all(|p| {
+            let scene = p.meeting().scene;
+            (scene.scale - 2.0).abs() < 1e-4 && p.model_position().abs_diff_eq(to.position, 1e-3)
+        })
+    });
+    assert_eq!(guest.meeting().models[0].local_scale, 1.0);
+}
+
+#[test]
+fn a_file_that_is_no_model_is_a_notice_and_nothing_else() {
+    let mut person = Person::new("22222222cccccccc", None);
+    let path = person.file("notes.glb", b"not a model at all");
+    person.send(OpenFile(path));
+    run_until(&mut [&mut person], "a notice", |people| !people[0].notices().is_empty());
+    let notices = person.notices();
+    assert!(notices[0].starts_with("notes.glb cannot be opened: "), "{notices:?}");
+    assert!(person.model().is_none());
+}
