@@ -2,6 +2,8 @@
 //! poses between others do not wait for them. Here without a window: networks
 //! and bare sockets in one process.
 
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test, its helpers included")]
+
 #[path = "common/nets.rs"]
 mod nets;
 #[path = "common/process.rs"]

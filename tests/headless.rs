@@ -1,6 +1,8 @@
 //! The headless participant as other programs use it: real processes, real
 //! sockets on loopback.
 
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test, its helpers included")]
+
 #[allow(dead_code, reason = "shared with other tests")]
 #[path = "common/glb.rs"]
 mod glb;

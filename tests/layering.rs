@@ -1,6 +1,8 @@
 //! The arrows between the layers, checked against what the sources say: which
 //! module names which, and what of the system each may touch.
 
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test, its helpers included")]
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::Path,
@@ -166,10 +168,7 @@ fn paths_of(code: &str) -> BTreeSet<String> {
 
 fn read_path(words: &[&str], at: &mut usize, before: &str, paths: &mut BTreeSet<String>) {
     let mut path = before.to_owned();
-    loop {
-        let Some(word) = words.get(*at).filter(|word| word.starts_with(is_word) || **word == "*") else {
-            break;
-        };
+    while let Some(word) = words.get(*at).filter(|word| word.starts_with(is_word) || **word == "*") {
         path = if path.is_empty() { (*word).to_owned() } else { format!("{path}::{word}") };
         *at += 1;
         if words.get(*at) != Some(&"::") {
