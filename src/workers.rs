@@ -111,7 +111,9 @@ mod tests {
         let mut results = Vec::new();
         for _ in 0..QUEUE + 2 {
             let held = held.clone();
-            results.push(workers.submit(move || drop(held.recv())));
+            results.push(workers.submit(move || {
+                let _ = held.recv();
+            }));
         }
         assert_eq!(results.last(), Some(&Err(QueueFull)));
         drop(hold);

@@ -2,6 +2,8 @@
 //! poses between others do not wait for them. Here without a window: networks
 //! and bare sockets in one process.
 
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test, its helpers included")]
+
 #[path = "common/nets.rs"]
 mod nets;
 #[path = "common/process.rs"]
@@ -20,7 +22,7 @@ use std::{
 use convene::wire::{Frame, Limits, Message};
 use nets::{guest, host, net, open, wait_for_model};
 use process::thread;
-use raw::{RawPeer, looksee_version, pose};
+use raw::{RawPeer, convene_version, looksee_version, pose};
 
 /// Of the large model.
 const BYTES: usize = 23 << 20;
@@ -55,6 +57,8 @@ fn watch(
     thread(move || {
         let mut times = Vec::new();
         while !stop.load(Ordering::Relaxed) {
+            // Somebody who is silent is sent nothing.
+            peer.send(&Message::Pong(1));
             let Some(Frame::Message(payload)) = peer.next_within(Duration::from_millis(50)) else { continue };
             if let Ok(Some(Message::WandPosition(m))) = Message::decode(&payload, &Limits::default())
                 && m.device_id == device_id
@@ -74,7 +78,7 @@ fn poses_of_others_do_not_wait_for_a_model() {
     // About two seconds for the model.
     let (host, port) = host(Some(BYTES as f64 * 8.0 / 1e6 / 2.0));
     let mut sender = RawPeer::join(port, &looksee_version("17"));
-    let watcher = RawPeer::join(port, &looksee_version("17"));
+    let mut watcher = RawPeer::join(port, &convene_version("1111222233334444"));
     let stop = Arc::new(AtomicBool::new(false));
     let posing = thread({
         let stop = stop.clone();
@@ -93,7 +97,6 @@ fn poses_of_others_do_not_wait_for_a_model() {
     });
     // Those two have the model before it counts.
     open(&host, "large", BYTES);
-    let mut watcher = watcher;
     watcher.wait_for(|f| matches!(f, Frame::Model(_)));
     let watching = watch(watcher, "aaaabbbb", stop.clone());
 

@@ -1,6 +1,8 @@
 //! The headless participant as other programs use it: real processes, real
 //! sockets on loopback.
 
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test, its helpers included")]
+
 #[allow(dead_code, reason = "shared with other tests")]
 #[path = "common/glb.rs"]
 mod glb;
@@ -403,7 +405,10 @@ fn what_went_wrong_is_told_apart() {
         peer.until_guest_gone();
     });
     assert!(web.contains("not a meeting"), "{web}");
-    let closed = scripted_host_says(|peer| drop(peer));
+    let closed = scripted_host_says(|mut peer| {
+        peer.finish();
+        peer.until_guest_gone();
+    });
     assert!(closed.contains("not a meeting"), "{closed}");
     let old = scripted_host_says(|mut peer| {
         peer.greet(&looksee_version("11"));

@@ -1,6 +1,8 @@
 //! A live host under attack: whatever bare sockets send, the meeting goes on for
 //! everybody else, the log stays quiet, and it holds nobody's name.
 
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test, its helpers included")]
+
 #[allow(dead_code, reason = "shared with other tests")]
 #[path = "common/glb.rs"]
 mod glb;

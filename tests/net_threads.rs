@@ -1,6 +1,8 @@
 //! No thread of the network stays behind, whatever it was doing; nobody who
 //! asks something of it ever waits.
 
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test, its helpers included")]
+
 #[path = "common/nets.rs"]
 mod nets;
 #[path = "common/process.rs"]

@@ -1,6 +1,8 @@
 //! Pushed files, from `convene send` and from whoever speaks the format, to a
 //! participant that takes them; and `convene check`.
 
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test, its helpers included")]
+
 #[allow(dead_code, reason = "shared with other tests")]
 #[path = "common/glb.rs"]
 mod glb;

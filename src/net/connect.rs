@@ -4,7 +4,7 @@
 
 use std::{
     io::{self, ErrorKind},
-    net::{SocketAddr, TcpStream, ToSocketAddrs},
+    net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -71,6 +71,9 @@ fn connect(address: &HostAddress, stop: &AtomicBool) -> Result<TcpStream, NetErr
 }
 
 fn resolve(address: &HostAddress, stop: &AtomicBool) -> Result<Vec<SocketAddr>, NetError> {
+    if let Ok(ip) = address.host.parse::<IpAddr>() {
+        return Ok(vec![SocketAddr::new(ip, address.port)]);
+    }
     let text = address.to_string();
     let (sender, receiver) = bounded(1);
     let (host, port) = (address.host.clone(), address.port);
