@@ -26,7 +26,7 @@ use convene::{
     workers::Workers,
 };
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(8);
 
 /// An app and the files that it opens.
 struct Person {
@@ -115,6 +115,14 @@ impl Person {
         (found == 3).then_some(body)
     }
 
+    /// For a message about what went wrong.
+    fn state(&self) -> String {
+        let meeting = self.meeting();
+        let people: Vec<_> = meeting.participants.iter().map(|p| (&p.device_id, p.presence)).collect();
+        let models: Vec<_> = meeting.models.iter().map(|m| (&m.name, m.pose, &m.failed)).collect();
+        format!("{:?} {people:?} {models:?} {:?} {:?}", meeting.phase, meeting.peers, self.notices())
+    }
+
     fn notices(&self) -> Vec<String> {
         let notices = self.app.world().resource::<Notices>();
         notices.iter().map(|shown| shown.notice.what_happened.clone()).collect()
@@ -125,8 +133,8 @@ impl Person {
 fn run_until(people: &mut [&mut Person], what: &str, mut is_so: impl FnMut(&mut [&mut Person]) -> bool) {
     let end = Instant::now() + PATIENCE;
     while !is_so(people) {
-        let notices = || people.iter().map(|p| p.notices()).collect::<Vec<_>>();
-        assert!(Instant::now() < end, "waited in vain: {what}; notices: {:?}", notices());
+        let state = || people.iter().map(|p| p.state()).collect::<Vec<_>>();
+        assert!(Instant::now() < end, "waited in vain: {what}: {:?}", state());
         for person in &mut *people {
             person.app.update();
         }

@@ -350,11 +350,10 @@ impl Session {
         // What is not given is as for a model that is opened here.
         let unit = Measure { center: glam::Vec3::ZERO, size: glam::Vec3::ONE };
         let usual = self.stage.scene.compose(self.stage.opening_placement(self.body.head, &unit));
-        let pose = Pose::new(
-            given_position(open.position).unwrap_or(usual.position),
-            given_rotation(open.rotation).unwrap_or(usual.rotation),
-        );
-        let scale = given_scale(open.scale).unwrap_or(1.0);
+        let given = given_place(open);
+        let pose =
+            Pose::new(given.position.unwrap_or(usual.position), given.rotation.unwrap_or(usual.rotation));
+        let scale = given.scale.unwrap_or(1.0);
         let sender = self.peers.get(&peer).filter(|_| self.role == Role::Host);
         let opener = open.opener.clone().filter(|o| !o.is_empty());
         let opener = opener.or_else(|| sender.and_then(|p| p.device_id.clone()));
@@ -417,10 +416,9 @@ impl Session {
         }
         let name = self.stage.get(&model_id).map(|m| m.name.clone()).unwrap_or_default();
         if self.role == Role::Host {
-            let complete = !open.model_id.is_empty()
-                && given_position(open.position).is_some()
-                && given_rotation(open.rotation).is_some()
-                && given_scale(open.scale).is_some();
+            let given = given_place(&open);
+            let placed = given.position.is_some() && given.rotation.is_some() && given.scale.is_some();
+            let complete = placed && !open.model_id.is_empty();
             self.note_model_received(peer, &model_id);
             self.relay_model(peer, &model_id, payload, !complete);
         }
@@ -439,6 +437,16 @@ fn given_rotation(q: QuatJson) -> Option<glam::Quat> {
 
 fn given_scale(scale: f32) -> Option<f32> {
     (scale != 0.0).then_some(scale)
+}
+
+/// What an open model says of its place; nothing if that is out of the world.
+fn given_place(open: &OpenModel) -> Move {
+    let given = Move {
+        position: given_position(open.position),
+        rotation: given_rotation(open.rotation),
+        scale: given_scale(open.scale),
+    };
+    if given.is_usable() { given } else { Move::default() }
 }
 
 /// A position that peers do not take for 'unchanged'.

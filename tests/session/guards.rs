@@ -1,10 +1,12 @@
 //! What a peer may not do to others.
 
 use super::meeting::*;
-use convene::session::{Client, Command, Config, Event, SessionError};
+use super::rng::Rng;
+use convene::session::{Client, Command, Config, Event, Phase, SessionError};
 use convene::wire::message::{OpenModel, QuatJson, Vec3Json};
-use convene::wire::{Limits, MEETING_PREFIX, Message, message::ParticipantLeft};
+use convene::wire::{Limits, MEETING_PREFIX, Message, encode_frame, message::ParticipantLeft};
 use glam::Vec3;
+use proptest::prelude::*;
 
 fn opening(model_id: &str) -> OpenModel {
     OpenModel {
@@ -361,4 +363,77 @@ fn a_stranger_gets_nothing() {
     world.say_json(script, 5, r#"{"version":17}"#);
     world.run(ms(200));
     assert!(world.scripts[script].closed.is_some(), "a number is no version");
+}
+
+/// Numbers at the edges of what a place can be.
+const NUMBERS: [&str; 14] = [
+    "0", "-0.0", "1", "-1.5", "1e-45", "1e-20", "1e-6", "999999", "-999999", "1e6", "1e20", "3.4e38",
+    "-1e300", "null",
+];
+
+fn odd_message(rng: &mut Rng) -> Vec<u8> {
+    let mut n = || NUMBERS[rng.below(NUMBERS.len())];
+    let position = format!(r#"{{"x":{},"y":{},"z":{}}}"#, n(), n(), n());
+    let rotation = format!(r#"{{"x":{},"y":{},"z":{},"w":{}}}"#, n(), n(), n(), n());
+    let scale = n();
+    let place = format!(r#""position":{position},"rotation":{rotation},"scale":{scale}"#);
+    let id = ["a", "b", "box", "", "nobody"][rng.below(5)];
+    let (type_byte, json) = match rng.below(14) {
+        0..4 => (1, format!(r#"{{"model_id":"{id}",{place}}}"#)),
+        4..7 => (9, format!("{{{place}}}")),
+        7 => (2, format!(r#"{{"device_id":"{id}","head_position":{position},"head_rotation":{rotation}}}"#)),
+        8 => (4, format!(r#"{{"model_id":"{id}"}}"#)),
+        9 => (7, format!(r#"{{"model_id":"{id}","shown":{}}}"#, rng.below(2) == 0)),
+        10 => (8, format!(r#"{{"device_id":"{id}"}}"#)),
+        11 => (10, format!(r#"{{"keep_aligned":{}}}"#, rng.below(2) == 0)),
+        12 => (6, format!(r#"{{"error":"{id}"}}"#)),
+        _ => {
+            let json = format!(r#"{{"model_id":"{id}","model_name":"{id}.glb",{place}}}"#);
+            let glb = [b'g', rng.below(3) as u8];
+            return [&[3], &(json.len() as i32).to_le_bytes()[..], json.as_bytes(), &glb].concat();
+        }
+    };
+    [&[type_byte], json.as_bytes()].concat()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_a_peer_says_others_go_on(seed in any::<u64>()) {
+        let mut rng = Rng::new(seed);
+        let mut world = World::new(seed);
+        let host = world.add_host(config('a', "Ada"));
+        let b = world.add(config('b', "Bob"));
+        world.join(b, host);
+        world.do_command(host, open("box", &glb(1, 900)));
+        world.run(ms(100));
+        for _ in 0..12 {
+            let script = world.script_joins(host);
+            world.say_hello(script, "17");
+            for _ in 0..rng.below(20) {
+                world.say(script, &encode_frame(&odd_message(&mut rng)));
+                world.run(ms(5 * rng.below(20) as u64));
+            }
+            if rng.below(2) == 0 {
+                world.do_command(host, Command::OriginalAlignment);
+            }
+            world.run(ms(200));
+        }
+        world.run(secs(3));
+        prop_assert!(world.left(b).is_empty(), "Bob left: {:?}", world.left(b));
+        // A scene that was made huge can carry a model so far that its place is no place.
+        let faults = world.faults(b);
+        let far = |fault: &String| fault == "it moved a model out of the world";
+        prop_assert!(faults.iter().all(far), "Bob's view of the host: {faults:?}");
+        prop_assert_eq!(world.view(host).phase, Phase::Hosting);
+        for node in [host, b] {
+            let view = world.view(node);
+            prop_assert!(view.scene.is_finite(), "{:?}", view.scene);
+            for model in &view.models {
+                let finite = model.pose.position.is_finite() && model.pose.rotation.is_finite();
+                prop_assert!(finite && model.local_scale.is_finite(), "{}: {:?}", model.id, model.pose);
+            }
+        }
+    }
 }
