@@ -28,7 +28,7 @@ use convene::{
 use glam::{Quat, Vec3};
 
 /// Million bits a second at which `--guest` is sent models.
-const SLOW: f64 = 24.0;
+const SLOW: f64 = 12.0;
 
 fn main() -> Result<()> {
     tracing_subscriber::fmt()

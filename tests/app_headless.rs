@@ -2,6 +2,7 @@
 //! does, the other shows.
 #![cfg(feature = "app")]
 
+#[allow(dead_code, reason = "shared between tests, each of which uses a part")]
 #[path = "common/glb.rs"]
 mod glb;
 
@@ -162,7 +163,7 @@ fn in_meeting() -> (Person, Person) {
 fn with_model() -> (Person, Person, String) {
     let (mut host, mut guest) = in_meeting();
     let path = host.file("quad.glb", &glb::Glb::quad().build());
-    host.send(OpenFile(path));
+    host.send(OpenFile::from(path));
     run_until(&mut [&mut host, &mut guest], "both show the model", |people| {
         people.iter_mut().all(|p| p.has_ready_model())
     });
@@ -266,7 +267,7 @@ fn kept_aligned_models_move_together() {
 fn a_file_that_is_no_model_is_a_notice_and_nothing_else() {
     let mut person = Person::new("22222222cccccccc", None);
     let path = person.file("notes.glb", b"not a model at all");
-    person.send(OpenFile(path));
+    person.send(OpenFile::from(path));
     run_until(&mut [&mut person], "a notice", |people| !people[0].notices().is_empty());
     let notices = person.notices();
     assert!(notices[0].starts_with("notes.glb cannot be opened: "), "{notices:?}");

@@ -56,7 +56,18 @@ pub enum Action {
 
 /// A model file to open.
 #[derive(Message, Debug, Clone, PartialEq, Eq)]
-pub struct OpenFile(pub PathBuf);
+pub struct OpenFile {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Only here, until it is shared.
+    pub private: bool,
+}
+
+impl From<PathBuf> for OpenFile {
+    fn from(path: PathBuf) -> Self {
+        Self { path, private: false }
+    }
+}
 
 /// A model in a hand (or under a mouse). At most one at a time.
 #[derive(Message, Debug, Clone, PartialEq)]

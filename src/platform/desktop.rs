@@ -66,7 +66,7 @@ pub fn run(options: AppOptions) -> AppExit {
 
 fn open_dropped_files(mut drops: MessageReader<FileDragAndDrop>, mut files: MessageWriter<OpenFile>) {
     files.write_batch(drops.read().filter_map(|drop| match drop {
-        FileDragAndDrop::DroppedFile { path_buf, .. } => Some(OpenFile(path_buf.clone())),
+        FileDragAndDrop::DroppedFile { path_buf, .. } => Some(path_buf.clone().into()),
         _ => None,
     }));
 }

@@ -1,7 +1,10 @@
 //! Files opened here: read, packed and decoded on a worker, then given to the
 //! meeting; what was decoded is kept until the model appears in the meeting.
 
-use std::{path::PathBuf, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use bevy::{platform::collections::HashMap, prelude::*};
 
@@ -16,7 +19,7 @@ use crate::{
     model::Cancel,
     net::NetEvent,
     notice::Notice,
-    opening::open_file,
+    opening::{Opened, open_file},
     session::{Command, Event},
 };
 
@@ -73,33 +76,52 @@ fn at_start(
     mut files: MessageWriter<OpenFile>,
     mut arrived: MessageReader<Arrived>,
 ) {
-    let joined = arrived.read().any(|event| matches!(&event.0, NetEvent::Session(Event::Joined)));
-    if start.paths.is_empty() || (start.after_joining && !joined && *state.get() != AppState::Meeting) {
+    // Whom no host takes still wants to see their models.
+    let decided = arrived.read().any(|event| {
+        matches!(&event.0, NetEvent::Session(Event::Joined | Event::Left { .. }) | NetEvent::JoinFailed(_))
+    });
+    if start.paths.is_empty() || (start.after_joining && !decided && *state.get() != AppState::Meeting) {
         return;
     }
-    files.write_batch(start.paths.drain(..).map(OpenFile));
+    files.write_batch(start.paths.drain(..).map(OpenFile::from));
 }
 
-/// What ChimeraX and others push opens by itself.
-fn received_file(mut arrived: MessageReader<Arrived>, mut files: MessageWriter<OpenFile>) {
-    files.write_batch(arrived.read().filter_map(|event| match &event.0 {
-        NetEvent::FileReceived { path, .. } => Some(OpenFile(path.clone())),
-        _ => None,
-    }));
+/// What ChimeraX and others send here opens by itself, but for this person
+/// alone: who sends files here does not decide what a meeting sees.
+fn received_file(
+    mut arrived: MessageReader<Arrived>,
+    mut files: MessageWriter<OpenFile>,
+    mut notices: MessageWriter<Notify>,
+) {
+    for event in arrived.read() {
+        let NetEvent::FileReceived { path, .. } = &event.0 else { continue };
+        files.write(OpenFile { path: path.clone(), private: true });
+        notices.write(Notify(Notice::info(
+            format!("{} was sent here.", file_name(path)),
+            "In a meeting only you see it until you share it.",
+        )));
+    }
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }
 
 fn open(mut files: MessageReader<OpenFile>, jobs: Res<Jobs>, mut notices: MessageWriter<Notify>) {
-    for OpenFile(path) in files.read() {
-        let (path, limits, done) = (path.clone(), jobs.limits.clone(), jobs.done.clone());
-        let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+    for OpenFile { path, private } in files.read() {
+        let (private, path, limits, done) = (*private, path.clone(), jobs.limits.clone(), jobs.done.clone());
+        let name = file_name(&path);
         let submitted = jobs.workers.submit(move || {
             let opened = open_file(&path, &limits, &Cancel::default());
             let _ = done.send(match opened {
-                Ok(opened) => Done::Opened(Box::new(File {
-                    command: opened.command(),
-                    model_id: opened.model_id,
-                    prepared: prepare(opened.decoded),
-                })),
+                Ok(opened) => {
+                    let opened = Opened { private, ..opened };
+                    Done::Opened(Box::new(File {
+                        command: opened.command(),
+                        model_id: opened.model_id,
+                        prepared: prepare(opened.decoded),
+                    }))
+                }
                 Err(error) => Done::OpenFailed(Notice::from(&error)),
             });
         });
