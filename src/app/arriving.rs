@@ -22,7 +22,7 @@ use crate::session::Measure;
 
 /// Thickness of the box's edges, metres.
 const EDGE: f32 = 0.004;
-const BAR_WIDTH: f32 = 180.0;
+const BAR_WIDTH: f32 = 250.0;
 
 pub(super) fn plugin(app: &mut App) {
     app.add_systems(Startup, make_looks)
@@ -181,7 +181,7 @@ fn spawn_card(commands: &mut Commands, name: &str) -> Entity {
                 children![
                     theme::text(name, size::BODY, colour::TEXT),
                     bar,
-                    (Detail, theme::text("", size::SMALL, colour::DIM)),
+                    (Detail, theme::text("", size::SMALL, colour::DIM), TextLayout::no_wrap()),
                 ],
             )],
         ))

@@ -79,7 +79,7 @@ fn spawn(commands: &mut Commands, keys: &Keys) {
             actions.write(Action::ToggleHelp);
         })
         .with_children(|cover| {
-            cover.spawn((list, BackgroundColor(colour::PANEL.with_alpha(0.94)))).with_children(|list| {
+            cover.spawn((list, BackgroundColor(colour::PANEL.with_alpha(0.98)))).with_children(|list| {
                 for (group, lines) in keys.0 {
                     let heading = (Node { margin: UiRect::top(px(4)), ..default() }, Pickable::IGNORE);
                     list.spawn(heading).with_child(theme::text(*group, size::BODY, colour::ACCENT));

@@ -19,6 +19,20 @@ const HALF_WAND: f32 = 0.2;
 /// Where the right hand is, seen from the head (which looks along +z, so that its
 /// right is -x).
 const HAND: Vec3 = Vec3::new(-0.24, -0.25, 0.30);
+/// So far from the mouse a model still counts as hit, logical pixels.
+const NEAR_PIXELS: f32 = 7.0;
+/// Where it is looked for.
+const RING: [Vec2; 8] = [
+    Vec2::new(1.0, 0.0),
+    Vec2::new(0.7, 0.7),
+    Vec2::new(0.0, 1.0),
+    Vec2::new(-0.7, 0.7),
+    Vec2::new(-1.0, 0.0),
+    Vec2::new(-0.7, -0.7),
+    Vec2::new(0.0, -1.0),
+    Vec2::new(0.7, -0.7),
+];
+
 /// How far away the wand points where nothing is under the mouse, metres.
 const NOTHING_AT: f32 = 3.0;
 
@@ -59,7 +73,16 @@ pub(super) fn point(
         camera.viewport_to_world(&GlobalTransform::from(*transform), position).ok()
     });
     cursor.ray = ray;
-    cursor.hit = ray.filter(|_| !cursor.over_panel).and_then(|ray| targets.hit(ray));
+    cursor.hit = None;
+    let Some(ray) = ray.filter(|_| !cursor.over_panel) else { return };
+    cursor.hit = targets.hit(ray).or_else(|| {
+        // Atoms and bonds are thin: what is right beside the mouse is meant, too.
+        let around = RING.iter().filter_map(|offset| {
+            let position = cursor.position + *offset * NEAR_PIXELS;
+            targets.hit(camera.viewport_to_world(&GlobalTransform::from(*transform), position).ok()?)
+        });
+        around.min_by(|a, b| a.distance.total_cmp(&b.distance))
+    });
 }
 
 fn hold_wands(cursor: Res<Cursor>, mut me: ResMut<Me>) {
