@@ -9,7 +9,7 @@ use crate::wire::{FILE_PORT, MEETING_PORT};
 /// A meeting around 3D models: people in VR headsets and on desktops look at the
 /// same glTF models, move them, and see each other's heads and hands.
 #[derive(Debug, Parser)]
-#[command(name = "convene", version, args_conflicts_with_subcommands = true)]
+#[command(name = "convene", version)]
 pub struct Cli {
     /// What to do; without it: open the window.
     #[command(subcommand)]
@@ -156,6 +156,9 @@ mod tests {
         let cli = parse(&["--headless", "join", "10.0.0.1:5", "a.glb", "--protocol", "looksee"]).unwrap();
         assert_eq!(cli.common.protocol, ProtocolChoice::Looksee);
         assert!(matches!(cli.command, Some(CliCommand::Join { ref address, .. }) if address == "10.0.0.1:5"));
+        // Files that happen to be named so, behind others.
+        let cli = parse(&["--headless", "a.glb", "join"]).unwrap();
+        assert!(cli.command.is_none() && cli.files.len() == 2);
         assert_eq!(parse(&["host", "--receive-files"]).unwrap().common.receive_files, Some(21212));
         assert_eq!(parse(&["host", "--receive-files=0"]).unwrap().common.receive_files, Some(0));
         assert!(parse(&["check", "a", "--json", "--pace", "8"]).is_ok());

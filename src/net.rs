@@ -217,6 +217,23 @@ struct Shared {
     stop: AtomicBool,
 }
 
+impl Shared {
+    fn view(&self) -> Arc<SessionView> {
+        self.view.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// Shows the state of the meeting, on any thread, for as long as one likes.
+#[derive(Debug, Clone)]
+pub struct Viewer(Arc<Shared>);
+
+impl Viewer {
+    /// The present state of the meeting; the last one, once it is over.
+    pub fn view(&self) -> Arc<SessionView> {
+        self.0.view()
+    }
+}
+
 /// The app's end. Dropped, it stops and joins every thread within a second.
 #[derive(Debug)]
 pub struct Net {
@@ -254,7 +271,12 @@ impl Net {
 
     /// The present state of the meeting.
     pub fn view(&self) -> Arc<SessionView> {
-        self.shared.view.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.shared.view()
+    }
+
+    /// Something that shows the view to others than the owner of this handle.
+    pub fn viewer(&self) -> Viewer {
+        Viewer(self.shared.clone())
     }
 
     /// What happened since it was last emptied.

@@ -154,10 +154,7 @@ fn wrong_bytes_end_only_their_own_connection() {
             [&MEETING_PREFIX[..], &frame(5, b"{\"version\":\"Mallory\"}")].concat(),
         ),
         ("an old version", greeting(&looksee_version("11"))),
-        (
-            "an old version, long",
-            greeting(&looksee_version(&format!("1{}", ".0".repeat(1) + &"0".repeat(30_000)))),
-        ),
+        ("an old version, long", greeting(&looksee_version(&format!("1.{}", "0".repeat(30_000))))),
     ];
     for (what, bytes) in &cases {
         let mut peer = RawPeer::connect(meeting.port);

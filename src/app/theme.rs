@@ -37,16 +37,14 @@ pub mod colour {
 /// Distance of panels from the window's edge and from each other, logical pixels.
 pub const GAP: f32 = 12.0;
 
-/// Latin, Greek, Cyrillic and the signs of science, which Bevy's own font lacks:
-/// names and files have them.
-const FONT: &[u8] = include_bytes!("../../assets/fonts/DejaVuSans.ttf");
-
 pub(super) fn plugin(app: &mut App) {
     app.add_systems(Startup, use_font).add_systems(Update, show_hover);
 }
 
+/// Latin, Greek, Cyrillic and the signs of science, which Bevy's own font lacks:
+/// names and files have them.
 fn use_font(mut fonts: ResMut<Assets<Font>>) -> Result {
-    fonts.insert(AssetId::default(), Font::from_bytes(FONT.to_vec()))?;
+    fonts.insert(AssetId::default(), Font::from_bytes(dejavu::sans::regular().to_vec()))?;
     Ok(())
 }
 

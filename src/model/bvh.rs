@@ -323,9 +323,11 @@ impl Node {
     fn enter(&self, origin: Vec3, inverse: Vec3, limit: f32) -> Option<f32> {
         let a = (Vec3::from(self.min) - origin) * inverse;
         let b = (Vec3::from(self.max) - origin) * inverse;
-        // A ray within a face of the box gives 0 times infinity: max and min pass over
-        // it, so that the box is entered.
-        let (near, far) = (a.min(b), a.max(b));
+        // A ray within a face of the box gives 0 times infinity: along that axis it is
+        // always inside. (glam's min and max do not pass over what is no number.)
+        let inside = a.is_nan_mask() | b.is_nan_mask();
+        let near = Vec3::select(inside, Vec3::NEG_INFINITY, a.min(b));
+        let far = Vec3::select(inside, Vec3::INFINITY, a.max(b));
         let enter = near.x.max(near.y).max(near.z).max(0.0);
         // Rounding must not lose a triangle in a face of its box.
         let leave = far.x.min(far.y).min(far.z).min(limit) * (1.0 + 4.0 * f32::EPSILON);
@@ -362,7 +364,9 @@ fn hit_box(bounds: &Bounds, origin: Vec3, direction: Vec3, limit: f32) -> Option
     let inverse = direction.recip();
     let a = (bounds.min - origin) * inverse;
     let b = (bounds.max - origin) * inverse;
-    let (near, far) = (a.min(b), a.max(b));
+    let inside = a.is_nan_mask() | b.is_nan_mask();
+    let near = Vec3::select(inside, Vec3::NEG_INFINITY, a.min(b));
+    let far = Vec3::select(inside, Vec3::INFINITY, a.max(b));
     let (enter, leave) = (near.max_element(), far.min_element());
     if !(enter <= leave && leave >= 0.0) {
         return None;

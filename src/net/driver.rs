@@ -271,6 +271,7 @@ impl Driver {
                         let (address, port) = canonical(listener.local);
                         self.listener = Some(listener);
                         self.set_listening(Some((address, port)));
+                        tracing::info!("a meeting is open on port {port}");
                         self.tell(NetEvent::Listening { address, port });
                     }
                     Err(error) => {
