@@ -7,7 +7,7 @@ use bevy::{
     core_pipeline::tonemapping::{DebandDither, Tonemapping},
     input::mouse::{AccumulatedMouseMotion, AccumulatedMouseScroll, MouseScrollUnit},
     prelude::*,
-    render::view::NoIndirectDrawing,
+    render::{renderer::RenderAdapterInfo, view::NoIndirectDrawing},
 };
 
 use super::hands::Cursor;
@@ -16,6 +16,8 @@ use crate::{
     session::Pose,
 };
 
+/// What adapters call themselves that are no hardware.
+const SOFTWARE: [&str; 3] = ["llvmpipe", "SwiftShader", "Basic Render"];
 /// Walking speed, metres a second; with Shift.
 const SPEED: f32 = 1.2;
 const FAST: f32 = 4.0;
@@ -92,7 +94,9 @@ impl Flight {
     }
 }
 
-fn spawn(mut commands: Commands) {
+fn spawn(mut commands: Commands, adapter: Res<RenderAdapterInfo>) {
+    // Where the processor draws, smooth edges cost more than they give.
+    let drawn_by_processor = SOFTWARE.iter().any(|name| adapter.name.contains(name));
     commands.spawn((
         Camera3d::default(),
         Projection::Perspective(PerspectiveProjection {
@@ -106,7 +110,7 @@ fn spawn(mut commands: Commands) {
         Tonemapping::None,
         DebandDither::Enabled,
         Exposure::BLENDER,
-        Msaa::Sample4,
+        if drawn_by_processor { Msaa::Off } else { Msaa::Sample4 },
         // Some headsets' drivers draw nothing indirectly; one way for all.
         NoIndirectDrawing,
         Transform::default(),
