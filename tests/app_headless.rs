@@ -28,7 +28,7 @@ use convene::{
     workers::Workers,
 };
 
-const PATIENCE: Duration = Duration::from_secs(8);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// An app and the files that it opens.
 struct Person {

@@ -33,17 +33,24 @@ impl Snapshots {
 #[derive(Component)]
 struct Pending;
 
-fn take(mut snapshots: ResMut<Snapshots>, mut commands: Commands, time: Res<Time<Real>>) {
-    let now = time.elapsed();
-    let (due, later): (Vec<_>, _) = snapshots.shots.drain(..).partition(|(at, _)| *at <= now);
-    snapshots.shots = later;
-    for (_, path) in due {
-        commands.spawn((Screenshot::primary_window(), Pending)).observe(save_to_disk(path)).observe(
-            |written: On<ScreenshotCaptured>, mut commands: Commands| {
-                commands.entity(written.entity).remove::<Pending>();
-            },
-        );
+/// One at a time: of two in a frame Bevy takes only one.
+fn take(
+    mut snapshots: ResMut<Snapshots>,
+    pending: Query<(), With<Pending>>,
+    mut commands: Commands,
+    time: Res<Time<Real>>,
+) {
+    if !pending.is_empty() {
+        return;
     }
+    let now = time.elapsed();
+    let Some(due) = snapshots.shots.iter().position(|(at, _)| *at <= now) else { return };
+    let (_, path) = snapshots.shots.remove(due);
+    commands.spawn((Screenshot::primary_window(), Pending)).observe(save_to_disk(path)).observe(
+        |written: On<ScreenshotCaptured>, mut commands: Commands| {
+            commands.entity(written.entity).remove::<Pending>();
+        },
+    );
 }
 
 fn exit(

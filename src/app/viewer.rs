@@ -6,7 +6,7 @@
 //! not stand inside each other, and nobody starts between the host and the model.
 //! Who has moved already stays where they are.
 
-use std::f32::consts::{PI, TAU};
+use std::f32::consts::PI;
 
 use bevy::prelude::*;
 
@@ -17,8 +17,12 @@ use crate::session::{OPENING_DISTANCE, Phase, Pose};
 pub const EYE_HEIGHT: f32 = 1.5;
 /// Of the circle on which guests start, metres.
 const GUEST_DISTANCE: f32 = 1.2;
-/// Free on both sides of the host.
-const FREE_FOR_HOST: f32 = PI / 5.0;
+/// Guests start on two arcs of the circle, beyond the model and to its sides, so
+/// that host and guest have each other in view: this far from the host's own
+/// place...
+const ARC_BEGINS: f32 = 112.0 * PI / 180.0;
+/// ...up to this far; what is beyond is hidden behind the model.
+const ARC_ENDS: f32 = 158.0 * PI / 180.0;
 
 pub(super) fn plugin(app: &mut App) {
     app.add_message::<StartAt>().add_systems(
@@ -72,7 +76,8 @@ fn guest_start(device_id: &str) -> Pose {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     });
     let share = (hash >> 40) as f32 / (1u64 << 24) as f32;
-    let angle = FREE_FOR_HOST + share * (TAU - 2.0 * FREE_FOR_HOST);
+    let (side, share) = if share < 0.5 { (1.0, share * 2.0) } else { (-1.0, share * 2.0 - 1.0) };
+    let angle = side * (ARC_BEGINS + share * (ARC_ENDS - ARC_BEGINS));
     // At angle 0 is the host, who looks along +z; the pose at an angle is its pose turned about the model.
     let rotation = Quat::from_rotation_y(angle);
     let middle = Vec3::new(0.0, EYE_HEIGHT, OPENING_DISTANCE);
@@ -91,6 +96,9 @@ mod tests {
             let head = guest_start(id);
             assert!((head.position + head.rotation * Vec3::Z * GUEST_DISTANCE - model).length() < 1e-5);
             assert!(head.position.distance(host) > 0.5, "{id}: {head:?}");
+            // Within the host's view, and not hidden by the model.
+            let seen_at = (head.position.x.abs()).atan2(head.position.z).to_degrees();
+            assert!((10.0..40.0).contains(&seen_at), "{id}: at {seen_at} degrees");
         }
         assert_ne!(guest_start("00000000"), guest_start("00000001"));
     }
