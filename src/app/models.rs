@@ -17,7 +17,7 @@ mod upload;
 use bevy::{platform::collections::HashMap, prelude::*};
 
 pub use decode::{Jobs, Shape};
-pub use open::OpenAtStart;
+pub use open::{OpenAtStart, Opening};
 
 use super::{
     AppSystems,

@@ -13,7 +13,7 @@ use super::{
     Model, ModelState, Stands,
     material::Look,
     mesh::{self, Part},
-    open::{File, Prepareds},
+    open::{File, Opening, Prepareds},
 };
 use crate::{
     app::{
@@ -21,7 +21,7 @@ use crate::{
         link::{Meeting, Outgoing, receive},
         notices::Notify,
     },
-    model::{self, Cancel, DecodeError, DecodedModel, Limits, bvh::Bvh},
+    model::{self, Cancel, DecodedModel, Limits, bvh::Bvh},
     notice::Notice,
     opening,
     session::{Command, Measure},
@@ -45,7 +45,7 @@ pub(super) fn plugin(app: &mut App) {
 pub struct Jobs {
     pub(super) workers: Workers,
     pub(super) limits: Limits,
-    pub(super) done: Sender<Done>,
+    done: Sender<Done>,
     results: Receiver<Done>,
 }
 
@@ -58,9 +58,42 @@ impl Jobs {
 
 /// What a worker has finished.
 pub(super) enum Done {
-    Decoded { entity: Entity, result: Result<Box<Prepared>, DecodeError> },
-    Opened(Box<File>),
-    OpenFailed(Notice),
+    Decoded { entity: Entity, result: Result<Box<Prepared>, String> },
+    Opened { name: String, result: Result<Box<File>, Notice> },
+}
+
+/// The one answer of a job: also told if the job panics, so that nobody waits
+/// for it in vain.
+pub(super) struct Answer {
+    done: Sender<Done>,
+    if_lost: Option<Done>,
+    begun: bool,
+}
+
+impl Answer {
+    pub(super) fn new(jobs: &Jobs, if_lost: Done) -> Self {
+        Self { done: jobs.done.clone(), if_lost: Some(if_lost), begun: false }
+    }
+
+    /// First thing in the job: one that never begins is not lost but refused.
+    pub(super) fn begin(&mut self) {
+        self.begun = true;
+    }
+
+    /// Nobody takes it any more only when the program ends.
+    pub(super) fn send(mut self, done: Done) {
+        self.if_lost = Some(done);
+    }
+}
+
+impl Drop for Answer {
+    fn drop(&mut self) {
+        if let Some(done) = self.if_lost.take()
+            && self.begun
+        {
+            let _ = self.done.send(done);
+        }
+    }
 }
 
 /// A model in the form in which it is uploaded.
@@ -133,12 +166,15 @@ fn start(
             commands.entity(entity).insert(Waiting(Some(prepared)));
             continue;
         }
-        let (cancel, limits, done) = (Cancel::default(), jobs.limits.clone(), jobs.done.clone());
+        let (cancel, limits) = (Cancel::default(), jobs.limits.clone());
+        let lost = Err("it broke the decoder".to_owned());
+        let mut answer = Answer::new(&jobs, Done::Decoded { entity, result: lost });
         let for_job = cancel.clone();
         let submitted = jobs.workers.submit(move || {
-            let result = model::decode(&glb, &limits, &for_job).map(prepare);
-            // Nobody is there any more only when the program ends.
-            let _ = done.send(Done::Decoded { entity, result });
+            answer.begin();
+            let decoded = model::decode(&glb, &limits, &for_job);
+            let result = decoded.map(prepare).map_err(|error| error.to_string());
+            answer.send(Done::Decoded { entity, result });
         });
         // With all workers' queues full, it is tried again in the next frame.
         if submitted.is_ok() {
@@ -155,17 +191,20 @@ fn collect(
     mut models: Query<(&Model, &mut ModelState, &mut Stands)>,
     mut outgoing: MessageWriter<Outgoing>,
     mut opened: ResMut<Prepareds>,
+    mut opening: ResMut<Opening>,
     mut notices: MessageWriter<Notify>,
     time: Res<Time<Real>>,
 ) {
     for done in jobs.results.try_iter() {
         let (entity, result) = match done {
-            Done::Opened(file) => {
-                opened.open(*file, time.elapsed(), &mut outgoing);
-                continue;
-            }
-            Done::OpenFailed(notice) => {
-                notices.write(Notify(notice));
+            Done::Opened { name, result } => {
+                opening.ended(&name);
+                match result {
+                    Ok(file) => opened.open(*file, time.elapsed(), &mut outgoing),
+                    Err(notice) => {
+                        notices.write(Notify(notice));
+                    }
+                }
                 continue;
             }
             Done::Decoded { entity, result } => (entity, result),
@@ -188,7 +227,7 @@ fn collect(
             }
             Err(error) => {
                 *state = ModelState::Failed;
-                let (model_id, error) = (model.id.clone(), error.to_string());
+                let model_id = model.id.clone();
                 outgoing.write(Command::ModelFailed { model_id, error }.into());
             }
         }

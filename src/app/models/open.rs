@@ -8,7 +8,7 @@ use std::{
 
 use bevy::{platform::collections::HashMap, prelude::*};
 
-use super::decode::{Done, Jobs, Prepared, prepare};
+use super::decode::{Answer, Done, Jobs, Prepared, prepare};
 use crate::{
     app::{
         AppState, AppSystems,
@@ -28,6 +28,7 @@ const KEPT_FOR: Duration = Duration::from_secs(10);
 
 pub(super) fn plugin(app: &mut App) {
     app.init_resource::<Prepareds>()
+        .init_resource::<Opening>()
         .add_systems(Update, (at_start, received_file).in_set(AppSystems::Receive).after(receive))
         .add_systems(Update, (open, forget).in_set(AppSystems::Update));
 }
@@ -39,6 +40,19 @@ pub struct OpenAtStart {
     pub paths: Vec<PathBuf>,
     /// Only once we are in the meeting, so that it is opened there.
     pub after_joining: bool,
+}
+
+/// Names of the files that are being read and decoded, for people to see.
+#[derive(Resource, Debug, Default, Deref)]
+pub struct Opening(Vec<String>);
+
+impl Opening {
+    /// One of this name has been opened, or has failed to.
+    pub(super) fn ended(&mut self, name: &str) {
+        if let Some(at) = self.0.iter().position(|n| n == name) {
+            self.0.remove(at);
+        }
+    }
 }
 
 /// A file that can be shown, and what the meeting is told of it.
@@ -107,29 +121,42 @@ fn file_name(path: &Path) -> String {
     path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }
 
-fn open(mut files: MessageReader<OpenFile>, jobs: Res<Jobs>, mut notices: MessageWriter<Notify>) {
+fn open(
+    mut files: MessageReader<OpenFile>,
+    jobs: Res<Jobs>,
+    mut opening: ResMut<Opening>,
+    mut notices: MessageWriter<Notify>,
+) {
     for OpenFile { path, private } in files.read() {
-        let (private, path, limits, done) = (*private, path.clone(), jobs.limits.clone(), jobs.done.clone());
+        let (private, path, limits) = (*private, path.clone(), jobs.limits.clone());
         let name = file_name(&path);
-        let submitted = jobs.workers.submit(move || {
-            let opened = open_file(&path, &limits, &Cancel::default());
-            let _ = done.send(match opened {
-                Ok(opened) => {
-                    let opened = Opened { private, ..opened };
-                    Done::Opened(Box::new(File {
-                        command: opened.command(),
-                        model_id: opened.model_id,
-                        prepared: prepare(opened.decoded),
-                    }))
-                }
-                Err(error) => Done::OpenFailed(Notice::from(&error)),
-            });
-        });
+        let submitted = {
+            let name = name.clone();
+            let lost = Notice::error(format!("{name} cannot be opened: it broke the decoder."), "");
+            let mut answer = Answer::new(&jobs, Done::Opened { name: name.clone(), result: Err(lost) });
+            jobs.workers.submit(move || {
+                answer.begin();
+                let result = match open_file(&path, &limits, &Cancel::default()) {
+                    Ok(opened) => {
+                        let opened = Opened { private, ..opened };
+                        Ok(Box::new(File {
+                            command: opened.command(),
+                            model_id: opened.model_id,
+                            prepared: prepare(opened.decoded),
+                        }))
+                    }
+                    Err(error) => Err(Notice::from(&error)),
+                };
+                answer.send(Done::Opened { name, result });
+            })
+        };
         if submitted.is_err() {
             notices.write(Notify(Notice::warning(
                 format!("{name} is not opened: too many models are being opened."),
                 "Wait until they are shown and try again.",
             )));
+        } else {
+            opening.0.push(name);
         }
     }
 }

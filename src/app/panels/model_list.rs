@@ -9,6 +9,7 @@ use crate::{
         actions::Selected,
         input::Action,
         link::Meeting,
+        models::Opening,
         theme::{self, GAP, Pressable, colour, size},
     },
     session::Phase,
@@ -42,6 +43,8 @@ struct Row {
 struct Content {
     rows: Vec<Row>,
     more: usize,
+    /// Files that are being read.
+    opening: Vec<String>,
     keep_aligned: bool,
 }
 
@@ -61,21 +64,25 @@ fn spawn(mut commands: Commands) {
 fn update(
     meeting: Res<Meeting>,
     selected: Res<Selected>,
+    opening: Res<Opening>,
     panel: Single<Entity, With<ModelPanel>>,
     mut last: Local<Option<Content>>,
     mut commands: Commands,
 ) {
-    let content = content(&meeting, &selected);
+    let content = content(&meeting, &selected, &opening);
     if last.as_ref() == Some(&content) {
         return;
     }
     refill(*panel, &mut commands, |panel| {
         panel.spawn(theme::text("Models", size::BODY, colour::TEXT));
-        if content.rows.is_empty() {
+        if content.rows.is_empty() && content.opening.is_empty() {
             panel.spawn(theme::text("Drop a .glb or .gltf file here to open it", size::SMALL, colour::DIM));
         }
         for row in &content.rows {
             spawn_row(panel, row);
+        }
+        for name in &content.opening {
+            panel.spawn(theme::text(format!("opening {name}"), size::SMALL, colour::DIM));
         }
         if content.more > 0 {
             panel.spawn(theme::text(format!("and {} more", content.more), size::SMALL, colour::DIM));
@@ -127,7 +134,7 @@ fn spawn_row(panel: &mut ChildSpawnerCommands, row: &Row) {
     });
 }
 
-fn content(meeting: &Meeting, selected: &Selected) -> Content {
+fn content(meeting: &Meeting, selected: &Selected, opening: &Opening) -> Content {
     let selected = selected.id(meeting);
     let in_meeting = matches!(meeting.phase, Phase::Hosting | Phase::Guest);
     let row = |m: &crate::session::ModelView| Row {
@@ -146,6 +153,7 @@ fn content(meeting: &Meeting, selected: &Selected) -> Content {
     Content {
         rows: meeting.models.iter().take(ROWS).map(row).collect(),
         more: meeting.models.len().saturating_sub(ROWS),
+        opening: opening.iter().take(ROWS).map(|name| shortened(name, NAME_CHARS)).collect(),
         keep_aligned: meeting.keep_aligned,
     }
 }
