@@ -45,7 +45,7 @@ pub fn run(options: AppOptions) -> AppExit {
         DefaultPlugins
             .set(WindowPlugin { primary_window: Some(window), ..default() })
             .set(RenderPlugin {
-                render_creation: RenderCreation::Automatic(Box::new(WgpuSettings::default())),
+                render_creation: RenderCreation::Automatic(Box::<WgpuSettings>::default()),
                 // A pipeline that is not ready yet leaves its meshes out for some frames instead of stopping them all.
                 synchronous_pipeline_compilation: false,
                 ..default()
