@@ -144,9 +144,9 @@ fn company(others: &[Net]) {
 /// Somebody who stands around the model, looks at it and points into it.
 fn body(number: f32, t: f32) -> Body {
     let middle = Vec3::new(0.0, 1.5, 1.0);
-    let angle = TAU * (0.29 * number + 0.06) + 0.08 * (t * 0.7 + number).sin();
+    let angle = TAU * 0.33 * number + 0.08 * (t * 0.7 + number).sin();
     let aside = Quat::from_rotation_y(angle);
-    let head = middle - aside * Vec3::Z * 1.15 + Vec3::Y * 0.06 * (t + number).sin();
+    let head = middle - aside * Vec3::Z * 1.35 + Vec3::Y * 0.06 * (t + number).sin();
     let looking = Quat::from_rotation_arc(Vec3::Z, (middle - head).normalize());
     let target = middle + Vec3::new(0.2 * (t * 0.9 + number).sin(), 0.15 * (t * 0.6).cos(), 0.0);
     let wand = |x: f32, target: Vec3| {

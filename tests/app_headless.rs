@@ -1,6 +1,7 @@
 //! Two apps without windows in one process, in a meeting over loopback: what one
 //! does, the other shows.
 #![cfg(feature = "app")]
+#![allow(clippy::unwrap_used, reason = "a test, its helpers included")]
 
 #[allow(dead_code, reason = "shared between tests, each of which uses a part")]
 #[path = "common/glb.rs"]

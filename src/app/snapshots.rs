@@ -20,7 +20,7 @@ pub struct Snapshots {
 }
 
 pub(super) fn plugin(app: &mut App) {
-    app.add_systems(Update, (take, exit).run_if(|snapshots: Res<Snapshots>| !snapshots.is_done()));
+    app.add_systems(Update, (take, exit).chain().run_if(|snapshots: Res<Snapshots>| !snapshots.is_done()));
 }
 
 impl Snapshots {

@@ -14,10 +14,7 @@ use bevy::{
     ecs::error::warn,
     log::LogPlugin,
     prelude::*,
-    render::{
-        RenderPlugin,
-        settings::{RenderCreation, WgpuSettings},
-    },
+    render::RenderPlugin,
     window::{FileDragAndDrop, PresentMode},
     winit::{UpdateMode, WinitSettings},
 };
@@ -45,7 +42,6 @@ pub fn run(options: AppOptions) -> AppExit {
         DefaultPlugins
             .set(WindowPlugin { primary_window: Some(window), ..default() })
             .set(RenderPlugin {
-                render_creation: RenderCreation::Automatic(Box::<WgpuSettings>::default()),
                 // A pipeline that is not ready yet leaves its meshes out for some frames instead of stopping them all.
                 synchronous_pipeline_compilation: false,
                 ..default()
