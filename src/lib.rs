@@ -18,8 +18,6 @@
 //!
 //! `docs/architecture.md` is the map, `docs/protocol.md` the wire.
 
-#![allow(rustdoc::private_intra_doc_links, reason = "the documentation is built with private items")]
-
 #[cfg(feature = "app")]
 pub mod app;
 pub mod cli;
