@@ -8,7 +8,7 @@
 //! [`SessionView`](crate::session::SessionView) once a frame, and every plugin
 //! compares it with what it shows. A frame goes through [`AppSystems`] in order.
 //!
-//! [`core`] works without a window or a GPU, so that tests run two of it in one
+//! [`core()`] works without a window or a GPU, so that tests run two of it in one
 //! process; [`presentation`] adds what is drawn.
 
 mod actions;
@@ -41,7 +41,7 @@ pub use viewer::EYE_HEIGHT;
 use crate::{model::Limits, net::Net, notice::Notice, session, workers::Workers};
 
 /// The steps of a frame, in this order, all in [`Update`]. When adding one, put
-/// it in its place in [`core`].
+/// it in its place in [`core()`].
 #[derive(SystemSet, Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum AppSystems {
     /// What came from the driver and from workers becomes entities and messages.
@@ -137,7 +137,7 @@ pub fn presentation(app: &mut App) {
     ));
 }
 
-/// The parts of Bevy that [`core`] needs, without window and GPU.
+/// The parts of Bevy that [`core()`] needs, without window and GPU.
 pub fn headless_plugins(app: &mut App) {
     app.add_plugins((MinimalPlugins, AssetPlugin::default(), StatesPlugin, TransformPlugin))
         .init_asset::<Mesh>()

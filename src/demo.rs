@@ -19,7 +19,9 @@ use crate::{
     model::{Cancel, Limits},
     motion::moving,
     net::{Net, NetCommand, NetConfig},
-    opening, session, settings, threads,
+    opening,
+    session::{self, Move},
+    settings, threads,
 };
 
 /// How long its model is to be on the way.
@@ -30,6 +32,11 @@ const RATE_HZ: f64 = 60.0;
 const OPENS_AFTER: Duration = Duration::from_secs(2);
 /// Where it stands: beyond the host's model, a step to the side, facing it.
 const STANDS_AT: Vec3 = Vec3::new(0.9, 0.0, 2.1);
+
+/// Where its model stands: beside the host's, room space.
+const MODEL_AT: Vec3 = Vec3::new(-0.85, 1.45, 1.7);
+/// How large that is: metres of its largest side.
+const MODEL_SCALE: f32 = 0.6;
 
 /// The models of the demonstration.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -123,8 +130,19 @@ fn run(
         if t >= OPENS_AFTER
             && let Some(path) = model.take()
         {
-            let opened = opening::open_file(&path, &Limits::default(), &Cancel::default())?;
-            net.send(NetCommand::Session { seq: 0, command: opened.command() })?;
+            let mut opened = opening::open_file(&path, &Limits::default(), &Cancel::default())?;
+            // Put aside before anybody gets it: in front of the eyes there is the host's.
+            opened.private = true;
+            let model_id = opened.model_id.clone();
+            let to = Move { position: Some(MODEL_AT), rotation: None, scale: Some(MODEL_SCALE) };
+            let commands = [
+                opened.command(),
+                session::Command::MoveModel { model_id: model_id.clone(), to },
+                session::Command::ShareModel { model_id },
+            ];
+            for command in commands {
+                net.send(NetCommand::Session { seq: 0, command })?;
+            }
         }
     }
 }

@@ -6,6 +6,7 @@
 #![cfg(feature = "app")]
 #![allow(
     clippy::unwrap_used,
+    clippy::expect_used,
     clippy::print_stdout,
     clippy::print_stderr,
     reason = "a test, its helpers included"
