@@ -1,8 +1,8 @@
 //! Models: an entity for each open model, from its first byte until it is closed.
 //!
 //! For: bringing entities in line with the meeting's models, and where they
-//! stand. Decoding runs on workers ([`decode`]), uploading over several frames
-//! ([`upload`]), opening files here in [`open`].
+//! stand. Decoding runs on workers (`decode`), uploading over several frames
+//! (`upload`), opening files here in `open`.
 //!
 //! A model's entity has [`Model`] and [`Stands`]; [`ModelState`] says how far it
 //! is. Its transform is the pose and the metres of its largest side; below it is

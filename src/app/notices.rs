@@ -1,6 +1,6 @@
 //! Notices: what happened and what to do, in a corner until read.
 //!
-//! For: keeping the few that are shown. [`panels`](super::panels) draws them.
+//! For: keeping the few that are shown. `panels` draws them.
 
 use std::time::Duration;
 

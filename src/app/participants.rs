@@ -1,7 +1,7 @@
 //! The other participants: an entity for each, with a head and two wands.
 //!
-//! For: where they are and whether they are shown. [`avatars`](super::avatars)
-//! gives them a shape, [`labels`](super::labels) a name.
+//! For: where they are and whether they are shown. `avatars`
+//! gives them a shape, `labels` a name.
 
 use bevy::{platform::collections::HashMap, prelude::*};
 
