@@ -31,7 +31,7 @@ const RATE_HZ: f64 = 60.0;
 /// When it opens its model, after it has come.
 const OPENS_AFTER: Duration = Duration::from_secs(2);
 /// Where it stands: beyond the host's model, a step to the side, facing it.
-const STANDS_AT: Vec3 = Vec3::new(0.9, 0.0, 2.1);
+const STANDS_AT: Vec3 = Vec3::new(1.25, 0.0, 2.1);
 
 /// Where its model stands: beside the host's, room space.
 const MODEL_AT: Vec3 = Vec3::new(-0.85, 1.45, 1.7);
