@@ -89,7 +89,7 @@ pub struct Common {
     /// Which protocol to speak
     #[arg(long, global = true, value_enum, default_value_t = ProtocolChoice::Auto)]
     pub protocol: ProtocolChoice,
-    /// Send and take models exactly as they are in their files
+    /// Send and take models exactly as they are in their files (so far the only way)
     #[arg(long, global = true)]
     pub exact: bool,
     /// Throttle the sending of models to so many Mbit/s

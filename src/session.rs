@@ -72,10 +72,12 @@ pub struct Config {
     pub max_participants: usize,
     /// Cap on the bytes of all open models together.
     pub max_model_bytes: u64,
+    /// Cap on the number of open models; a late joiner's queue holds them all.
+    pub max_models: usize,
 }
 
 impl Config {
-    /// LookSee's own limit of 100 persons, and 2 GiB of models.
+    /// LookSee's own limit of 100 persons, and 500 models of 2 GiB together.
     pub fn new(identity: Identity) -> Self {
         Self {
             identity,
@@ -84,6 +86,7 @@ impl Config {
             limits: Limits::default(),
             max_participants: 100,
             max_model_bytes: 2 << 30,
+            max_models: 500,
         }
     }
 }
@@ -460,6 +463,7 @@ fn lane_of(message: &Message) -> Lane {
         Message::ScenePosition(_) => Lane::Position { model_id: String::new() },
         Message::WandPosition(m) => Lane::Pose { device_id: m.device_id.clone() },
         Message::ParticipantLeft(m) => Lane::Left { device_id: m.device_id.clone() },
+        Message::CloseModel(m) => Lane::Closed { model_id: m.model_id.clone() },
         Message::Ping(_) | Message::Pong(_) => Lane::Urgent,
         _ => Lane::Ordered,
     }

@@ -31,6 +31,11 @@ pub enum Lane {
         /// Which model; empty for the scene.
         model_id: String,
     },
+    /// In order; if the model's frame still waits, it is dropped.
+    Closed {
+        /// Which model.
+        model_id: String,
+    },
     /// In order, but behind all poses.
     Model {
         /// Which model.
@@ -128,6 +133,11 @@ impl Outbox {
                 let waiting = self.poses.iter().position(|waiting| waiting.lane == pose);
                 waiting.and_then(|at| self.poses.remove(at))
             }
+            Lane::Closed { model_id } => {
+                self.drop_model(model_id);
+                self.push_ordered(outgoing)?;
+                None
+            }
             Lane::Ordered | Lane::Model { .. } => {
                 self.push_ordered(outgoing)?;
                 None
@@ -136,6 +146,23 @@ impl Outbox {
         self.waiting_bytes += added;
         self.waiting_bytes -= replaced.map_or(0, |old| old.len());
         Ok(())
+    }
+
+    /// If a model's frame still waits, neither it nor what follows about its
+    /// place is worth sending.
+    fn drop_model(&mut self, model_id: &str) {
+        let is_frame = |lane: &Lane| matches!(lane, Lane::Model { model_id: id } if id == model_id);
+        let is_place = |lane: &Lane| matches!(lane, Lane::Position { model_id: id } if id == model_id);
+        let Some(from) = self.ordered.iter().position(|waiting| is_frame(&waiting.lane)) else { return };
+        let mut at = 0;
+        let mut dropped = 0;
+        self.ordered.retain(|waiting| {
+            let drop = at >= from && (is_frame(&waiting.lane) || is_place(&waiting.lane));
+            at += 1;
+            dropped += if drop { waiting.len() } else { 0 };
+            !drop
+        });
+        self.waiting_bytes -= dropped;
     }
 
     fn push_ordered(&mut self, outgoing: Outgoing) -> Result<(), TooSlow> {
@@ -243,6 +270,17 @@ mod tests {
     }
 
     #[test]
+    fn a_closed_model_is_not_sent_any_more() {
+        let mut outbox = Outbox::new();
+        let closed = frame(Lane::Closed { model_id: "m".into() }, 3);
+        for o in [ordered(1), model(9), position("m", 9), position("n", 2), closed] {
+            outbox.push(o).unwrap();
+        }
+        assert_eq!(outbox.waiting_bytes(), 3);
+        assert_eq!(marks(&mut outbox), [1, 2, 3]);
+    }
+
+    #[test]
     fn a_goodbye_is_the_last_word() {
         let mut outbox = Outbox::new();
         let left = frame(Lane::Left { device_id: "a".into() }, 3);
@@ -270,7 +308,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn bytes_are_counted_right(steps in proptest::collection::vec((0u8..7, any::<bool>()), 0..300)) {
+        fn bytes_are_counted_right(steps in proptest::collection::vec((0u8..8, any::<bool>()), 0..300)) {
             let mut outbox = Outbox::new();
             for (kind, pop) in steps {
                 let o = match kind {
@@ -280,6 +318,7 @@ mod tests {
                     3 => model(0),
                     4 => pose("a", 0),
                     5 => frame(Lane::Left { device_id: "a".into() }, 0),
+                    6 => frame(Lane::Closed { model_id: "m".into() }, 0),
                     _ => frame(Lane::Urgent, 0),
                 };
                 outbox.push(o).unwrap();

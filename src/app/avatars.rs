@@ -43,7 +43,6 @@ fn dress(
 ) -> Result {
     let (part, ChildOf(wearer)) = parts.get(added.entity)?;
     let (look, skin) = wearers.get(*wearer)?;
-    // Each part gets a material of its own until the first recolouring; a participant has three parts.
     let skin = match skin {
         Some(Skin(handle)) => handle.clone(),
         None => {

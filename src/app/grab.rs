@@ -103,9 +103,11 @@ fn hold(
                 if let Some(holding) = held.0.as_mut().filter(|h| h.released_at.is_none())
                     && world.is_finite()
                 {
-                    holding.world = Placement::new(Pose::new(world.position, world.rotation), world.scale);
+                    let world = Placement::new(Pose::new(world.position, world.rotation), world.scale);
+                    // A hand that holds still says nothing.
+                    moved |= !holding.moved || holding.world != world;
                     holding.moved = true;
-                    moved = true;
+                    holding.world = world;
                 }
             }
             Hold::Release => {

@@ -20,7 +20,7 @@ use super::{
     peer::{ArrivingBytes, PeerHandle},
 };
 use crate::{
-    session::{CloseCause, Event, LeaveReason, PeerId, Session, Transmit},
+    session::{CloseCause, Event, LeaveReason, PeerId, Phase, Session, Transmit},
     threads,
     wire::MEETING_PORT,
 };
@@ -282,9 +282,9 @@ impl Driver {
             }
             NetCommand::Join { address } => {
                 self.stop_listening();
-                if !self.peers.is_empty() {
-                    let _ = self.session.handle_command(crate::session::Command::Leave, now);
-                }
+                self.connecting = None;
+                // Without a meeting there is nothing to leave.
+                let _ = self.session.handle_command(crate::session::Command::Leave, now);
                 self.attempts += 1;
                 let attempt = self.attempts;
                 let connecting = HostAddress::parse(&address, MEETING_PORT)
@@ -396,7 +396,15 @@ impl Driver {
 
     fn tell(&mut self, event: NetEvent) {
         // The last quarter is kept for what is told only once.
-        let often = matches!(event, NetEvent::Session(Event::Pose { .. } | Event::ModelProgress { .. }));
+        let often = matches!(
+            event,
+            NetEvent::Session(
+                Event::Pose { .. }
+                    | Event::ModelProgress { .. }
+                    | Event::ModelMoved { .. }
+                    | Event::SceneMoved { .. }
+            )
+        );
         let crowded = often && self.events.len() >= EVENTS / 4 * 3;
         if crowded || self.events.try_send(event).is_err() {
             self.lost_events += 1;
@@ -413,7 +421,11 @@ impl Driver {
         }
         self.dirty = false;
         self.published_at = now;
-        let view = Arc::new(self.session.view(now));
+        let mut view = self.session.view(now);
+        if self.connecting.is_some() && view.phase == Phase::Alone {
+            view.phase = Phase::Joining;
+        }
+        let view = Arc::new(view);
         *self.shared.view.lock().unwrap_or_else(PoisonError::into_inner) = view;
         self.shared.view_number.fetch_add(1, Ordering::Release);
     }

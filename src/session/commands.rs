@@ -36,6 +36,9 @@ impl Session {
                 if bytes > self.config.max_model_bytes {
                     return Err(SessionError::TooMuch { bytes, limit: self.config.max_model_bytes });
                 }
+                if self.stage.models().len() >= self.config.max_models {
+                    return Err(SessionError::TooMany { limit: self.config.max_models });
+                }
                 let shared = self.in_meeting() && !private;
                 self.stage.insert(Model {
                     id: model_id.clone(),

@@ -273,6 +273,12 @@ pub enum SessionError {
     /// There is no meeting.
     #[error("there is no meeting to leave or share with")]
     NoMeeting,
+    /// Too many are open.
+    #[error("{limit} models are open, which is the limit")]
+    TooMany {
+        /// The cap.
+        limit: usize,
+    },
     /// Too much is open.
     #[error("the open models would have {bytes} bytes together, the limit is {limit}")]
     TooMuch {

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     transfer::Lane,
     wire::{
-        MINIMUM_VERSION, Message, WireError,
+        MINIMUM_VERSION, Message,
         coordinates::{position_to_wire, rotation_to_wire},
         message::{
             ErrorText, KeepAligned, ModelShown, ParticipantLeft, Roster, RosterEntry, ScenePosition, Version,
@@ -26,7 +26,6 @@ impl Session {
     pub(super) fn accept(&mut self, peer: PeerId, version: Version) {
         let number = match version.number() {
             Ok(number) => number,
-            Err(error @ WireError::BadVersion) => return self.fault(peer, &error.to_string()),
             Err(error) => return self.fault(peer, &error.to_string()),
         };
         let text = version.version.clone().unwrap_or_default();
@@ -151,7 +150,9 @@ impl Session {
         // The newer connection takes the place, without anybody leaving.
         if let Some(old) = owner {
             self.transmits.push_back(Transmit::Close { peer: old });
-            self.peers.remove(&old);
+            if let Some(gone) = self.peers.remove(&old) {
+                self.forget_arriving(&gone, "its sender came back over another connection");
+            }
         }
         if let Some(p) = self.peers.get_mut(&peer) {
             p.device_id = Some(device_id.to_owned());
@@ -168,13 +169,7 @@ impl Session {
     /// A guest's connection ended.
     pub(super) fn guest_closed(&mut self, peer: PeerId, cause: CloseCause) {
         let Some(gone) = self.peers.remove(&peer) else { return };
-        if let Some((model_id, _)) = gone.arriving
-            && self.stage.get(&model_id).is_some_and(|m| m.glb().is_none())
-        {
-            self.stage.remove(&model_id);
-            let error = "its sender left before all of it had arrived".to_owned();
-            self.events.push_back(Event::ModelFailed { model_id, error });
-        }
+        self.forget_arriving(&gone, "its sender left before all of it had arrived");
         let fault = match cause {
             CloseCause::Fault(fault) => Some(fault),
             CloseCause::NotAMeeting => Some("it does not speak the meeting's protocol".to_owned()),
@@ -185,6 +180,17 @@ impl Session {
         }
         let Some(device_id) = gone.device_id else { return };
         self.remove_participant(&device_id);
+    }
+
+    /// What was arriving over a connection that is gone will never be whole.
+    pub(super) fn forget_arriving(&mut self, gone: &super::Peer, why: &str) {
+        if let Some((model_id, _)) = &gone.arriving
+            && self.stage.get(model_id).is_some_and(|m| m.glb().is_none())
+        {
+            self.stage.remove(model_id);
+            let (model_id, error) = (model_id.clone(), why.to_owned());
+            self.events.push_back(Event::ModelFailed { model_id, error });
+        }
     }
 
     /// A participant is gone: everybody is told.

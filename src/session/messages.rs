@@ -320,9 +320,16 @@ impl Session {
         let Some(p) = self.peers.get_mut(&peer) else { return };
         p.arriving = Some((id.clone(), now));
         p.discard_arriving = false;
-        if total > self.config.max_model_bytes {
+        let refused = if total > self.config.max_model_bytes {
+            Some("the models of this meeting are too large together")
+        } else if self.stage.models().len() >= self.config.max_models {
+            Some("too many models are open in this meeting")
+        } else {
+            None
+        };
+        if let Some(why) = refused {
             p.discard_arriving = true;
-            self.refuse_model(peer, &id, "the models of this meeting are too large together");
+            self.refuse_model(peer, &id, why);
             return;
         }
         // A private copy from an earlier meeting stays until the new one is whole.
@@ -396,8 +403,10 @@ impl Session {
             .filter(|m| !m.shared && (m.id == model_id || m.received && m.content_id() == Some(content)))
             .map(|m| m.id.clone())
             .collect();
+        let mut known = None;
         for old in leftovers {
-            self.stage.remove(&old);
+            let old_model = self.stage.remove(&old);
+            known = known.or(old_model.filter(|m| m.content_id() == Some(content)));
             self.events.push_back(Event::ModelClosed { model_id: old, from: from.clone() });
         }
         let here = Content::Here { glb: glb.clone(), id: content };
@@ -413,6 +422,11 @@ impl Session {
                     from: from.clone(),
                 });
             }
+        }
+        if let (Some(known), Some(model)) = (known, self.stage.get_mut(&model_id)) {
+            // The same bytes: what was found out about them is still true.
+            model.measure = known.measure;
+            model.failed = known.failed;
         }
         let name = self.stage.get(&model_id).map(|m| m.name.clone()).unwrap_or_default();
         if self.role == Role::Host {

@@ -69,7 +69,11 @@ impl Participant {
 
     /// What people see: the name, or for LookSee the id.
     pub fn label(&self) -> String {
-        if self.name.is_empty() { format!("LookSee {}", self.device_id) } else { self.name.clone() }
+        match (self.client, self.name.as_str()) {
+            (Client::LookSee, "") => format!("LookSee {}", self.device_id),
+            (Client::Convene, "") => format!("Somebody {}", self.device_id),
+            (_, name) => name.to_owned(),
+        }
     }
 }
 

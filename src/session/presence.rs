@@ -15,6 +15,8 @@ pub const HIDE_LOOKSEE_AFTER: Duration = Duration::from_secs(3);
 pub const AWAY_AFTER: Duration = Duration::from_secs(10);
 /// For this long somebody who is away keeps the seat.
 pub const SEAT_KEPT: Duration = Duration::from_secs(600);
+/// Seats that are kept at the same time.
+const MAXIMUM_AWAY: usize = 64;
 /// A connection that has not said who it is by then is closed.
 pub const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 /// How often all this is looked at.
@@ -105,17 +107,19 @@ impl Session {
     /// A guest that has gone silent: its models stop arriving, its seat is kept.
     fn send_away(&mut self, peer: PeerId) {
         let Some(gone) = self.peers.remove(&peer) else { return };
-        if let Some((model_id, _)) = gone.arriving
-            && self.stage.get(&model_id).is_some_and(|m| m.glb().is_none())
-        {
-            self.stage.remove(&model_id);
-            let error = "its sender was not heard from any more".to_owned();
-            self.events.push_back(Event::ModelFailed { model_id, error });
-        }
+        self.forget_arriving(&gone, "its sender was not heard from any more");
         let now = self.now;
         let Some(participant) = gone.device_id.and_then(|id| self.participants.get_mut(&id)) else { return };
         participant.peer = None;
         participant.away_since = Some(now);
+        // So many that a roster of all still fits into a message.
+        let away = || self.participants.iter().filter_map(|p| Some((p.away_since?, &p.device_id)));
+        if away().count() > MAXIMUM_AWAY
+            && let Some((_, longest)) = away().min()
+        {
+            let longest = longest.clone();
+            self.remove_participant(&longest);
+        }
     }
 
     fn update_presence(&mut self, now: Duration) {

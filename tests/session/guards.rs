@@ -92,6 +92,31 @@ fn a_newer_connection_takes_over_after_a_second_of_silence() {
 }
 
 #[test]
+fn what_was_arriving_over_a_replaced_connection_is_given_up() {
+    let mut world = World::new(5);
+    let host = world.add_host(config('a', "Ada"));
+    let old = world.script_joins(host);
+    world.say_hello(old, "17");
+    world.run_posing(ms(100), &[(old, "joinBBBB")]);
+    let mut payload = OpenModel { model_id: "half".into(), ..Default::default() }.encode_head();
+    payload.extend_from_slice(&[7; 1000]);
+    let frame = encode_frame(&payload);
+    world.say(old, &frame[..frame.len() - 500]);
+    world.run(ms(100));
+    assert_eq!(world.model_ids(host), ["half"], "it is on its way");
+    let new = world.script_joins(host);
+    world.say_hello(new, "17");
+    world.run(ms(1500));
+    world.run_posing(ms(200), &[(new, "joinBBBB")]);
+    assert!(world.scripts[old].closed.is_some(), "the new one has the place");
+    assert!(world.model_ids(host).is_empty(), "nothing waits for the rest of it");
+    world.say(new, &frame);
+    world.run(ms(200));
+    assert_eq!(world.model_ids(host), ["half"], "it can be shared again");
+    assert!(world.scripts[new].closed.is_none());
+}
+
+#[test]
 fn a_convene_guest_whose_old_connection_lingers() {
     let mut world = World::new(4);
     let host = world.add_host(config('a', "Ada"));

@@ -43,10 +43,11 @@ pub(super) fn plugin(app: &mut App) {
 /// The workers, and what they bring back.
 #[derive(Resource)]
 pub struct Jobs {
+    // Goes first, so that no worker waits for room in it when the pool is joined.
+    results: Receiver<Done>,
     pub(super) workers: Workers,
     pub(super) limits: Limits,
     done: Sender<Done>,
-    results: Receiver<Done>,
 }
 
 impl Jobs {

@@ -47,6 +47,10 @@ pub(super) struct Flight {
     pitch: f32,
     /// What the mouse turns about, while its right button is down.
     pivot: Option<Vec3>,
+    /// The right button went down in the room, and is still down.
+    turning: bool,
+    /// The middle button went down in the room, and is still down.
+    panning: bool,
     /// Of what the middle button pans, metres.
     pan_distance: f32,
     /// Whether the person has chosen where to be.
@@ -60,6 +64,8 @@ impl Default for Flight {
             yaw: 0.0,
             pitch: 0.0,
             pivot: None,
+            turning: false,
+            panning: false,
             pan_distance: NOTHING_AT,
             moved: false,
         }
@@ -158,25 +164,31 @@ fn turn(
     camera: Single<&Projection, With<Camera3d>>,
     mut flight: ResMut<Flight>,
 ) {
-    if cursor.over_panel && !flight.is_dragging() {
-        return;
-    }
-    let depth = cursor.hit.as_ref().map(|hit| hit.point);
+    // A drag belongs to where it began: on a panel, or in the room.
     if buttons.just_pressed(MouseButton::Right) {
+        flight.turning = !cursor.over_panel;
+    }
+    if buttons.just_pressed(MouseButton::Middle) {
+        flight.panning = !cursor.over_panel;
+    }
+    flight.turning &= buttons.pressed(MouseButton::Right);
+    flight.panning &= buttons.pressed(MouseButton::Middle);
+    let depth = cursor.hit.as_ref().map(|hit| hit.point);
+    if flight.turning && buttons.just_pressed(MouseButton::Right) {
         // Where there is nothing to turn about, the head turns.
         flight.pivot = depth.or_else(|| targets.any_middle());
     }
-    if buttons.just_pressed(MouseButton::Middle) {
+    if flight.panning && buttons.just_pressed(MouseButton::Middle) {
         let about = depth.or_else(|| targets.any_middle());
         flight.pan_distance =
             about.map_or(NOTHING_AT, |point| point.distance(flight.position)).clamp(0.05, 100.0);
     }
     let delta = motion.delta;
-    if buttons.pressed(MouseButton::Right) && delta != Vec2::ZERO {
+    if flight.turning && delta != Vec2::ZERO {
         flight.orbit(delta);
         flight.moved = true;
     }
-    if buttons.pressed(MouseButton::Middle) && delta != Vec2::ZERO {
+    if flight.panning && delta != Vec2::ZERO {
         let Projection::Perspective(lens) = *camera else { return };
         // What was under the mouse stays there.
         let per_pixel = 2.0 * (lens.fov / 2.0).tan() * flight.pan_distance / window.height().max(1.0);
@@ -189,12 +201,6 @@ fn turn(
         let about = targets.any_middle().map_or(NOTHING_AT, |point| point.distance(flight.position));
         flight.position += towards * notches(&scroll) * DOLLY * about.clamp(0.3, 10.0);
         flight.moved = true;
-    }
-}
-
-impl Flight {
-    fn is_dragging(&self) -> bool {
-        self.pivot.is_some()
     }
 }
 
