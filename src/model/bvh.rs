@@ -340,8 +340,11 @@ fn hit_triangle([a, b, c]: [Vec3; 3], origin: Vec3, direction: Vec3, limit: f32)
     let (ab, ac) = (b - a, c - a);
     let across = direction.cross(ac);
     let determinant = ab.dot(across);
+    // A ray within the triangle's plane meets it nowhere or everywhere: what rounding
+    // leaves of the determinant then says nothing.
+    let parallel = 1e-5 * ab.length() * across.length();
     let inverse = determinant.recip();
-    if !inverse.is_finite() {
+    if !(determinant.abs() > parallel && inverse.is_finite()) {
         return None;
     }
     let from_a = origin - a;
