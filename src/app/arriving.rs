@@ -13,7 +13,7 @@ pub use progress::Arrival;
 
 use super::{
     AppSystems,
-    labels::Screen,
+    labels::{self, Screen},
     link::Meeting,
     models::{Model, ModelState, Stands},
     theme::{self, colour, size},
@@ -226,21 +226,9 @@ fn place_cards(
     mut cards: Query<(&mut Node, &mut Visibility)>,
 ) {
     for Boxed { frame, card } in &boxed {
-        let (Ok(transform), Ok((mut node, mut visibility))) = (frames.get(*frame), cards.get_mut(*card))
-        else {
+        let (Ok(transform), Ok((node, visibility))) = (frames.get(*frame), cards.get_mut(*card)) else {
             continue;
         };
-        match screen.position(transform.translation) {
-            Some(position) => {
-                let (left, top) = (px(position.x.round()), px(position.y.round()));
-                if node.left != left || node.top != top {
-                    (node.left, node.top) = (left, top);
-                }
-                visibility.set_if_neq(Visibility::Visible);
-            }
-            None => {
-                visibility.set_if_neq(Visibility::Hidden);
-            }
-        }
+        labels::put(screen.position(transform.translation), node, visibility);
     }
 }

@@ -55,6 +55,20 @@ impl Screen<'_, '_> {
     }
 }
 
+/// Puts a node there on the screen, or hides it where it is not on it.
+pub(super) fn put(on_screen: Option<Vec2>, mut node: Mut<Node>, mut visibility: Mut<Visibility>) {
+    let Some(position) = on_screen else {
+        visibility.set_if_neq(Visibility::Hidden);
+        return;
+    };
+    // Whole pixels keep the text sharp.
+    let (left, top) = (px(position.x.round()), px(position.y.round()));
+    if node.left != left || node.top != top {
+        (node.left, node.top) = (left, top);
+    }
+    visibility.set_if_neq(Visibility::Visible);
+}
+
 /// Centres whatever it holds on its own position.
 fn anchor() -> Node {
     Node {
@@ -121,21 +135,9 @@ fn place(
     mut nodes: Query<(&mut Node, &mut Visibility)>,
 ) {
     for (entity, label, ShownBy(node), visible) in &labels {
-        let Ok((mut node, mut visibility)) = nodes.get_mut(*node) else { continue };
+        let Ok((node, visibility)) = nodes.get_mut(*node) else { continue };
         let at = places.compute_global_transform(entity).ok().map(|place| place.translation() + label.above);
         let on_screen = at.filter(|_| visible.get()).and_then(|at| screen.position(at));
-        match on_screen {
-            Some(position) => {
-                // Whole pixels keep the text sharp.
-                let (left, top) = (px(position.x.round()), px(position.y.round()));
-                if node.left != left || node.top != top {
-                    (node.left, node.top) = (left, top);
-                }
-                visibility.set_if_neq(Visibility::Visible);
-            }
-            None => {
-                visibility.set_if_neq(Visibility::Hidden);
-            }
-        }
+        put(on_screen, node, visibility);
     }
 }
