@@ -127,8 +127,9 @@ fn window(window: Window) -> io::Result<Ending> {
         shots: common.screenshot.into_iter().map(|(at, path)| (seconds(at), path)).collect(),
         exit_after: common.exit_after.map(seconds),
     };
+    let size = common.size;
     let options =
-        app::AppOptions { net, workers, limits, open: files, joining, head: None, snapshots, notice };
+        app::AppOptions { net, workers, limits, open: files, joining, size, head: None, snapshots, notice };
     Ok(if platform::desktop::run(options).is_success() { Ending::Done } else { Ending::Failed })
 }
 
