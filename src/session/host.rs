@@ -196,6 +196,7 @@ impl Session {
     /// A participant is gone: everybody is told.
     pub(super) fn remove_participant(&mut self, device_id: &str) {
         let Some(participant) = self.participants.remove(device_id) else { return };
+        self.deliveries.forget_participant(device_id);
         if participant.poses > 0 {
             self.broadcast(&Message::ParticipantLeft(ParticipantLeft { device_id: device_id.to_owned() }));
         }
@@ -215,6 +216,7 @@ impl Session {
             let lane = Lane::Model { model_id: model_id.to_owned() };
             self.note_model_sent(peer, model_id);
             self.send_bytes(peer, lane, length.clone(), payload.clone());
+            self.note_delivery(peer, model_id);
         }
     }
 
