@@ -344,6 +344,13 @@ impl Session {
 
     /// Prefix and version, which both sides send at once.
     fn greet(&mut self, peer: PeerId) {
+        let mut bytes = MEETING_PREFIX.to_vec();
+        bytes.extend_from_slice(&encode_frame(&self.version_message().encode()));
+        // Nothing may overtake it, a ping neither.
+        self.send_bytes(peer, Lane::Urgent, bytes.into(), Bytes::new());
+    }
+
+    fn version_message(&self) -> Message {
         let mut version = Version { version: Some(VERSION.to_owned()), ..Default::default() };
         if !self.config.looksee_only {
             let me = &self.config.identity;
@@ -354,10 +361,7 @@ impl Session {
             version.app = Some(self.config.app.clone());
             version.methods = Some("raw".to_owned());
         }
-        let mut bytes = MEETING_PREFIX.to_vec();
-        bytes.extend_from_slice(&encode_frame(&Message::Version(version).encode()));
-        // Nothing may overtake it, a ping neither.
-        self.send_bytes(peer, Lane::Urgent, bytes.into(), Bytes::new());
+        Message::Version(version)
     }
 
     fn send_bytes(&mut self, peer: PeerId, lane: Lane, head: Bytes, tail: Bytes) {

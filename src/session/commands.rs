@@ -182,6 +182,13 @@ impl Session {
                 self.config.identity.name = visible_name(&identity.name);
                 self.config.identity.colour = identity.colour;
                 self.roster_dirty = true;
+                // A host of ours learns it by a second version message.
+                if let Role::Guest(host) = self.role
+                    && self.peers.get(&host).is_some_and(super::Peer::is_convene)
+                {
+                    let version = self.version_message();
+                    self.send(host, &version);
+                }
                 Ok(())
             }
             Command::Leave => {

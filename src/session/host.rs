@@ -90,6 +90,24 @@ impl Session {
         }
     }
 
+    /// A second version message: a guest of ours has a new name or colour. All
+    /// else in it was settled by the first.
+    pub(super) fn renamed(&mut self, peer: PeerId, version: &Version) {
+        let Some(p) = self.peers.get_mut(&peer).filter(|p| p.is_convene()) else { return };
+        if self.role != Role::Host || version.id != p.participant_id {
+            return;
+        }
+        p.name = visible_name(version.name.as_deref().unwrap_or_default());
+        p.colour = version.colour.as_deref().and_then(Colour::parse).or(p.colour);
+        let (name, colour) = (p.name.clone(), p.colour);
+        let device_id = p.device_id.clone();
+        if let Some(participant) = device_id.and_then(|id| self.participants.get_mut(&id)) {
+            participant.name = name;
+            participant.colour = colour.unwrap_or(participant.colour);
+            self.roster_dirty = true;
+        }
+    }
+
     fn refuse(&mut self, peer: PeerId, error: String) {
         self.events.push_back(Event::PeerFault { peer, fault: format!("refused: {error}") });
         self.send(peer, &Message::Error(ErrorText { error }));

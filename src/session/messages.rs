@@ -117,8 +117,10 @@ impl Session {
                 self.events.push_back(Event::PeerMessage { text });
                 false
             }
-            // A second version message changes nothing.
-            Message::Version(_) => false,
+            Message::Version(version) => {
+                self.renamed(peer, version);
+                false
+            }
             Message::Ping(value) => {
                 let pong = Message::Pong(*value);
                 self.send(peer, &pong);
