@@ -15,7 +15,7 @@ use bevy::{
 
 use super::hands::Cursor;
 use crate::{
-    app::{AppSystems, Targets, input::Me, viewer::StartAt},
+    app::{AppSystems, Targets, input::Me, ui::is_typing, viewer::StartAt},
     session::Pose,
 };
 
@@ -36,7 +36,10 @@ const NOTHING_AT: f32 = 1.5;
 pub(super) fn plugin(app: &mut App) {
     app.init_resource::<Flight>().add_systems(Startup, spawn).add_systems(
         Update,
-        (start, fly, turn, put_head).chain().in_set(AppSystems::Input).before(super::hands::point),
+        (start, fly.run_if(not(is_typing)), turn, put_head)
+            .chain()
+            .in_set(AppSystems::Input)
+            .before(super::hands::point),
     );
 }
 
