@@ -141,10 +141,9 @@ impl From<&PushError> for Notice {
                 format!("It has {bytes} bytes, and the limit is {limit}."),
                 "Make it smaller: fewer models in one file, or coarser surfaces.",
             ),
-            PushError::Name(error) => Self::error(
-                format!("Receivers would refuse it: {error}."),
-                "Rename it; its name must end in .glb or .gltf.",
-            ),
+            PushError::Name(error) => {
+                Self::error(format!("Receivers would refuse it: {error}."), "Rename it.")
+            }
             PushError::Broken(error) => Self::error(
                 format!("The receiver stopped taking it: {}.", io_text(error)),
                 "Its disk may be full or the network gone; the log over there may say more. Send it again.",

@@ -3,7 +3,7 @@
 
 use std::io::{self, Write};
 
-use clap::Command;
+use clap::{Arg, Command};
 use clap_complete::Shell;
 use clap_mangen::{
     Man,
@@ -16,8 +16,22 @@ use super::help::{ENVIRONMENT, EXIT_CODES, Example, examples_of};
 #[must_use]
 pub fn completions(shell: Shell) -> Vec<u8> {
     let mut text = Vec::new();
-    clap_complete::generate(shell, &mut super::command(), "convene", &mut text);
+    clap_complete::generate(shell, &mut visible(&built()), "convene", &mut text);
     text
+}
+
+/// Without what the help does not show either; completions offer it otherwise.
+fn visible(command: &Command) -> Command {
+    let arguments = command.get_arguments().filter(|argument| !argument.is_hide_set());
+    Command::new(command.get_name().to_owned())
+        .about(command.get_about().cloned().unwrap_or_default())
+        .version(env!("CARGO_PKG_VERSION"))
+        .disable_help_flag(true)
+        .disable_version_flag(true)
+        .disable_help_subcommand(true)
+        // All commands have the common options already, in so far as they show them.
+        .args(arguments.map(|argument| argument.clone().global(false)))
+        .subcommands(command.get_subcommands().map(visible))
 }
 
 /// The program's own manual page.
@@ -45,7 +59,9 @@ pub fn pages() -> io::Result<Vec<(String, Vec<u8>)>> {
 }
 
 fn built() -> Command {
-    let mut command = super::command().disable_help_subcommand(true);
+    // What only the short help leaves out has its place here.
+    let unhide = |argument: Arg| argument.hide_short_help(false);
+    let mut command = super::command().disable_help_subcommand(true).mut_args(unhide);
     command.build();
     command
 }
@@ -103,6 +119,7 @@ mod tests {
             // fish has its options without the dashes.
             assert!(text.contains("--headless") || text.contains("-l headless"), "{shell}: {text}");
             assert!(text.contains("join") && text.contains("completions"), "{shell}");
+            assert!(text.contains("help") && !text.contains("exit-after"), "{shell}: {text}");
         }
     }
 
@@ -120,6 +137,14 @@ mod tests {
                 assert!(text.contains(part), "{name} lacks {part}: {text}");
             }
             assert!(!text.contains('\x1b'), "{name}");
+        }
+        let main = String::from_utf8(pages[0].1.clone()).unwrap();
+        let mut command = crate::cli::command();
+        command.build();
+        for option in command.get_arguments().filter(|argument| !argument.is_hide_set()) {
+            let help = option.get_help().unwrap().to_string();
+            let start: String = help.chars().take_while(|c| c.is_alphanumeric() || *c == ' ').collect();
+            assert!(main.contains(start.trim()), "--{} has no help: {main}", option.get_id());
         }
     }
 }
