@@ -13,7 +13,7 @@
 //!
 //! - Layer 0, pure: [`wire`], [`session`], [`transfer`].
 //! - Layer 1, threads and heavy work: [`net`], [`model`], [`workers`],
-//!   [`settings`], [`files`], [`opening`], [`headless`].
+//!   [`settings`], [`files`], [`opening`], [`logbook`], [`headless`].
 //! - Layer 2, Bevy: `app` (feature `app`). Layer 3, edges: `platform`.
 //!
 //! `docs/architecture.md` is the map, `docs/protocol.md` the wire.
@@ -24,6 +24,7 @@ pub mod cli;
 pub mod demo;
 pub mod files;
 pub mod headless;
+pub mod logbook;
 pub mod model;
 pub mod motion;
 pub mod net;

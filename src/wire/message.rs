@@ -223,6 +223,23 @@ pub struct RosterEntry {
     pub state: String,
 }
 
+/// Type 0x4A, ours: how far a model has come at one receiver. Only the latest of
+/// each model and receiver counts.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ModelStatus {
+    /// Which model.
+    pub model_id: String,
+    /// Device id of the receiver.
+    pub device_id: String,
+    /// `waiting`, `receiving`, `loading`, `shown`, `failed` or `cancelled`.
+    pub state: String,
+    /// Bytes of the opener's file that are there.
+    pub received: u64,
+    /// Bytes that it has.
+    pub total: u64,
+}
+
 /// The message types that we know, by their byte on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
@@ -253,6 +270,8 @@ pub enum MessageType {
     Pong = 0x41,
     /// 0x49, ours: who is here.
     Roster = 0x49,
+    /// 0x4A, ours: how far a model has come at one receiver.
+    ModelStatus = 0x4A,
 }
 
 impl MessageType {
@@ -272,6 +291,7 @@ impl MessageType {
             0x40 => Self::Ping,
             0x41 => Self::Pong,
             0x49 => Self::Roster,
+            0x4A => Self::ModelStatus,
             _ => return None,
         })
     }
@@ -299,6 +319,7 @@ pub enum Message {
     Ping(u64),
     Pong(u64),
     Roster(Roster),
+    ModelStatus(ModelStatus),
 }
 
 impl Message {
@@ -317,6 +338,7 @@ impl Message {
             Self::Ping(_) => MessageType::Ping,
             Self::Pong(_) => MessageType::Pong,
             Self::Roster(_) => MessageType::Roster,
+            Self::ModelStatus(_) => MessageType::ModelStatus,
         }
     }
 
@@ -340,6 +362,7 @@ impl Message {
             MessageType::Ping => Self::Ping(reader.read_u64(body)?),
             MessageType::Pong => Self::Pong(reader.read_u64(body)?),
             MessageType::Roster => Self::Roster(reader.read(body)?),
+            MessageType::ModelStatus => Self::ModelStatus(reader.read(body)?),
         };
         message.check(&reader)?;
         Ok(Some(message))
@@ -360,6 +383,7 @@ impl Message {
             Self::KeepAligned(m) => write_json(&mut payload, m),
             Self::Ping(value) | Self::Pong(value) => payload.extend_from_slice(&value.to_le_bytes()),
             Self::Roster(m) => write_json(&mut payload, m),
+            Self::ModelStatus(m) => write_json(&mut payload, m),
         }
         payload
     }
@@ -402,6 +426,9 @@ impl Message {
                     .and(reader.name(&p.name))
                     .and(reader.id(&p.colour))
             }),
+            Self::ModelStatus(m) => {
+                reader.id(&m.model_id).and(reader.id(&m.device_id)).and(reader.id(&m.state))
+            }
             Self::Error(_) | Self::KeepAligned(_) | Self::Ping(_) | Self::Pong(_) => Ok(()),
         }
     }
