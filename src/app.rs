@@ -32,6 +32,7 @@ mod smooth;
 mod snapshots;
 pub mod statistics;
 pub mod theme;
+pub mod tour;
 pub mod ui;
 pub mod viewer;
 
@@ -39,7 +40,7 @@ use std::path::PathBuf;
 
 use bevy::{asset::AssetPlugin, prelude::*, state::app::StatesPlugin};
 
-pub use panels::{Keys, Open};
+pub use panels::{Dock, Keys, Open};
 pub use pointing::{Hit, Targets};
 pub use snapshots::Snapshots;
 pub use viewer::EYE_HEIGHT;
@@ -109,6 +110,8 @@ pub struct AppOptions {
     pub head: Option<session::Pose>,
     /// Pictures of the window that are taken by themselves.
     pub snapshots: Snapshots,
+    /// Pictures of the demonstration, after which the program ends.
+    pub tour: Option<tour::Tour>,
     /// To be shown at the start.
     pub notice: Option<Notice>,
 }
@@ -129,6 +132,7 @@ impl AppOptions {
             size: None,
             head: None,
             snapshots: Snapshots::default(),
+            tour: None,
             notice: None,
         }
     }
@@ -186,6 +190,9 @@ pub fn core(app: &mut App, options: AppOptions) {
             statistics::plugin,
             notices::plugin,
         ));
+    if let Some(tour) = options.tour {
+        app.insert_resource(tour);
+    }
     for notice in notices {
         app.world_mut().write_message(notices::Notify(notice));
     }
@@ -202,6 +209,7 @@ pub fn presentation(app: &mut App) {
         arriving::plugin,
         panels::plugin,
         snapshots::plugin,
+        tour::plugin,
     ));
 }
 

@@ -58,7 +58,11 @@ pub enum CliCommand {
         files: Vec<PathBuf>,
     },
     /// Show a meeting with a simulated guest
-    Demo,
+    Demo {
+        /// Save pictures of its steps into this folder, then end
+        #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = OUTPUT)]
+        pictures: Option<PathBuf>,
+    },
     /// Send files to somebody's files folder (a headset's, say)
     Send {
         /// The receiver: name or number, with :PORT if it is not 21212

@@ -67,12 +67,16 @@ pub fn run(command: Option<CliCommand>, files: Vec<PathBuf>, common: Common) -> 
     let mut session = session::Config::new(identity);
     session.looksee_only = common.protocol == ProtocolChoice::Looksee;
     let mut pace_megabits = common.pace;
-    let mut demo = None;
+    let (mut demo, mut pictures) = (None, None);
     let (start, files) = match command {
         Some(CliCommand::Host { files, port }) => (Start::Host { port }, files),
         Some(CliCommand::Join { address, files }) => (Start::Join { address }, files),
-        Some(CliCommand::Demo) => {
+        Some(CliCommand::Demo { pictures: folder }) => {
             let models = demo::models()?;
+            if let Some(folder) = &folder {
+                std::fs::create_dir_all(folder)?;
+            }
+            pictures = folder;
             // The pace is the guest's.
             demo = Some((models.guest, pace_megabits.take()));
             (Start::Host { port: 0 }, vec![models.host])
@@ -103,7 +107,7 @@ pub fn run(command: Option<CliCommand>, files: Vec<PathBuf>, common: Common) -> 
         let options = headless::Options { start, files, limits, net, workers, notice };
         headless::run(options, BufReader::new(io::stdin()), io::stdout(), stop_signal())
     } else {
-        window(Window { start, files, folder, net, workers, settings, common })
+        window(Window { start, files, folder, net, workers, settings, pictures, common })
     }
 }
 
@@ -116,6 +120,8 @@ struct Window {
     net: Net,
     workers: Workers,
     settings: SettingsFile,
+    /// Where pictures of the demonstration go.
+    pictures: Option<PathBuf>,
     common: Common,
 }
 
@@ -124,7 +130,7 @@ fn window(window: Window) -> io::Result<Ending> {
     use app::{attendance::HostOptions, preferences::ReceiveOptions};
 
     let seconds = |seconds: f64| Duration::try_from_secs_f64(seconds).unwrap_or_default();
-    let Window { start, files, folder, net, workers, settings, common } = window;
+    let Window { start, files, folder, net, workers, settings, pictures, common } = window;
     let host_port = match start {
         Start::Host { port } => port,
         _ => wire::MEETING_PORT,
@@ -148,6 +154,7 @@ fn window(window: Window) -> io::Result<Ending> {
             shots: common.screenshot.into_iter().map(|(at, path)| (seconds(at), path)).collect(),
             exit_after: common.exit_after.map(seconds),
         },
+        tour: pictures.map(app::tour::Tour::new),
         ..app::AppOptions::new(net, workers)
     };
     Ok(if platform::desktop::run(options).is_success() { Ending::Done } else { Ending::Failed })

@@ -16,6 +16,7 @@ use anyhow::Context;
 use convene::{
     cli::{self, CliCommand, documents},
     headless::Ending,
+    logbook::Logbook,
 };
 use terminal::say;
 
@@ -30,6 +31,7 @@ fn main() -> ExitCode {
         Some(CliCommand::Send { address, files }) => Ok(send::run(&address, &files)),
         Some(CliCommand::Completions { shell }) => write_out(&documents::completions(shell)),
         Some(CliCommand::Man { dir }) => manual(dir.as_deref()),
+        Some(CliCommand::Demo { pictures: Some(folder) }) => demonstrate(folder, cli.common),
         command => convene::run(command, cli.files, cli.common)
             .map(|ending| ending == Ending::Done)
             .map_err(anyhow::Error::from),
@@ -44,17 +46,38 @@ fn main() -> ExitCode {
     }
 }
 
+/// The demonstration, and where its pictures are.
+fn demonstrate(folder: std::path::PathBuf, common: cli::Common) -> anyhow::Result<bool> {
+    let command = CliCommand::Demo { pictures: Some(folder.clone()) };
+    let ending = convene::run(Some(command), Vec::new(), common)?;
+    let mut pictures: Vec<_> = std::fs::read_dir(&folder)
+        .with_context(|| format!("the folder {} cannot be read", folder.display()))?
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.extension().is_some_and(|extension| extension == "png"))
+        .collect();
+    pictures.sort();
+    for picture in pictures {
+        say(picture.display());
+    }
+    Ok(ending == Ending::Done)
+}
+
 fn start_log(level: &str) {
-    use tracing_subscriber::EnvFilter;
+    use tracing_subscriber::{
+        EnvFilter, Layer as _, layer::SubscriberExt as _, util::SubscriberInitExt as _,
+    };
     // Of Bevy and wgpu only what matters, unless RUST_LOG says otherwise.
-    let ours = format!("warn,wgpu=error,naga=warn,convene={level}");
+    let ours = format!("warn,wgpu=error,naga=warn,bevy_clipboard=error,convene={level}");
     let filter = EnvFilter::try_from_default_env().or_else(|_| EnvFilter::try_new(ours));
     let filter = filter.unwrap_or_else(|_| EnvFilter::new("warn"));
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
+    let lines = tracing_subscriber::fmt::layer()
         .with_writer(std::io::stderr)
         .with_ansi(terminal::colours(&std::io::stderr()))
-        .init();
+        .with_filter(filter);
+    // What the window can show is more than what is written by default.
+    let kept =
+        Logbook.with_filter(EnvFilter::new("warn,wgpu=error,naga=warn,bevy_clipboard=error,convene=info"));
+    tracing_subscriber::registry().with(lines).with(kept).init();
 }
 
 /// The manual page, or all of them into a folder.

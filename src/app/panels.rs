@@ -17,7 +17,7 @@ mod status;
 
 use bevy::{input_focus::tab_navigation::TabNavigationPlugin, prelude::*};
 
-pub use dock::Open;
+pub use dock::{Dock, Open};
 pub use help::Keys;
 
 use super::theme::GAP;

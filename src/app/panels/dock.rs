@@ -42,8 +42,9 @@ impl Open {
     }
 }
 
-#[derive(Component)]
-struct Dock;
+/// The whole of it; its node's size is the room that it takes.
+#[derive(Component, Debug)]
+pub struct Dock;
 
 #[derive(Component)]
 struct Tabs;
@@ -75,7 +76,7 @@ fn spawn(mut commands: Commands, places: Res<Places>) {
     let node = Node {
         flex_direction: FlexDirection::Column,
         width: px(WIDTH),
-        height: percent(100),
+        max_height: percent(100),
         row_gap: px(GAP),
         ..default()
     };
@@ -108,17 +109,18 @@ fn update(
     if !open.is_changed() {
         return;
     }
-    let (width, height) = if open.dock { (px(WIDTH), percent(100)) } else { (auto(), auto()) };
-    (dock.width, dock.height) = (width, height);
+    dock.width = if open.dock { px(WIDTH) } else { auto() };
     for (PagePlace(page), mut node) in &mut pages {
         node.display = if open.shows(*page) { Display::Flex } else { Display::None };
     }
     let (entity, tree) = &mut *tabs;
+    let fold_label = if open.dock { "\u{25b8}" } else { "\u{25c2} Panels" };
     let tab = |page: Page| -> Button {
         ui::button(format!("tab/{}", page.title()), page.title(), Action::ShowPage(page))
             .chosen_if(open.shows(page))
     };
-    let fold = ui::button("tab/fold", if open.dock { "\u{25b8}" } else { "\u{25c2}" }, Action::TogglePanels);
-    let buttons = Page::ALL.map(tab).into_iter().map(Into::into).chain([fold.into()]);
-    ui::show(&mut commands, *entity, tree, vec![ui::row(buttons)]);
+    let fold = ui::button("tab/fold", fold_label, Action::TogglePanels);
+    let tabs = Page::ALL.map(tab).into_iter().filter(|_| open.dock).map(Into::into);
+    let buttons = tabs.chain([fold.into()]);
+    ui::show(&mut commands, *entity, tree, vec![ui::tight_row(buttons)]);
 }

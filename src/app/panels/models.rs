@@ -97,7 +97,12 @@ fn model_card(meeting: &Meeting, model: &ModelView, selected: bool, here: Here) 
     let name = model.name.strip_suffix(".glb").unwrap_or(&model.name);
     let tone = if model.shown { Tone::Plain } else { Tone::Dim };
     let mut parts = vec![ui::row([ui::name(name, Size::Body, tone)])];
-    parts.push(ui::text(facts(model, here, in_meeting), Size::Small, Tone::Dim));
+    parts.push(ui::text(facts(model, here), Size::Small, Tone::Dim));
+    if in_meeting && !model.shared {
+        parts.push(ui::text("Only you see it.", Size::Small, Tone::Accent));
+    } else if let Some(opener) = model.opener.as_ref().filter(|opener| **opener != meeting.me.name) {
+        parts.push(ui::text(format!("from {opener}"), Size::Small, Tone::Dim));
+    }
     if let Some(error) = &model.failed {
         parts.push(ui::text(format!("Cannot be shown: {error}."), Size::Small, Tone::Error));
     } else if model.cancelled {
@@ -132,7 +137,7 @@ fn model_card(meeting: &Meeting, model: &ModelView, selected: bool, here: Here) 
 }
 
 /// What a model is, in one line.
-fn facts(model: &ModelView, here: Here, in_meeting: bool) -> String {
+fn facts(model: &ModelView, here: Here) -> String {
     let mut facts = Vec::new();
     if model.glb.is_some() && !model.shown {
         facts.push("hidden".to_owned());
@@ -141,11 +146,6 @@ fn facts(model: &ModelView, here: Here, in_meeting: bool) -> String {
         facts.push(format!("{} triangles", progress::grouped(triangles)));
     }
     facts.push(progress::bytes(model.bytes as f64));
-    if in_meeting && !model.shared {
-        facts.push("only you see it".to_owned());
-    } else if let Some(opener) = &model.opener {
-        facts.push(format!("from {opener}"));
-    }
     facts.join("  \u{b7}  ")
 }
 

@@ -76,7 +76,7 @@ fn bring_in_line(commands: &mut Commands, parent: Entity, old: &mut Vec<Branch>,
 fn make(commands: &mut Commands, key: Option<String>, kind: Kind) -> Branch {
     let (entity, part) = match &kind {
         Kind::Column { gap } => (commands.spawn((column(*gap), Pickable::IGNORE)).id(), None),
-        Kind::Row => (commands.spawn((row(), Pickable::IGNORE)).id(), None),
+        Kind::Row { gap } => (commands.spawn((row(*gap), Pickable::IGNORE)).id(), None),
         Kind::Card { .. } => {
             let node = Node {
                 padding: UiRect::all(px(8)),
@@ -144,9 +144,9 @@ fn column(gap: f32) -> Node {
     Node { flex_direction: FlexDirection::Column, row_gap: px(gap), flex_shrink: 0.0, ..default() }
 }
 
-fn row() -> Node {
+fn row(gap: f32) -> Node {
     Node {
-        column_gap: px(8),
+        column_gap: px(gap),
         row_gap: px(6),
         align_items: AlignItems::Center,
         flex_wrap: FlexWrap::Wrap,
@@ -254,7 +254,10 @@ fn change(commands: &mut Commands, branch: &Branch, to: &Kind) {
         Kind::Column { gap } => {
             commands.entity(branch.entity).insert(column(*gap));
         }
-        Kind::Row | Kind::Line => {}
+        Kind::Row { gap } => {
+            commands.entity(branch.entity).insert(row(*gap));
+        }
+        Kind::Line => {}
         Kind::Card { selected } => {
             let edge = if *selected { colour::ACCENT } else { Color::NONE };
             commands.entity(branch.entity).insert(BorderColor::all(edge));
