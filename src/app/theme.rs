@@ -43,7 +43,7 @@ pub mod colour {
     /// Secondary text.
     pub const DIM: Color = Color::srgb(0.72, 0.77, 0.83);
     /// What is chosen or grows.
-    pub const ACCENT: Color = Color::srgb(0.38, 0.68, 1.0);
+    pub const ACCENT: Color = Color::srgb(0.46, 0.73, 1.0);
     /// A warning's edge.
     pub const WARNING: Color = Color::srgb(0.96, 0.74, 0.26);
     /// An error's edge.

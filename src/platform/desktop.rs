@@ -56,7 +56,7 @@ pub fn app(options: AppOptions) -> App {
                 synchronous_pipeline_compilation: false,
                 ..default()
             })
-            .set(winit_plugin(options.any_thread))
+            .set(WinitPlugin { run_on_any_thread: options.any_thread })
             .disable::<LogPlugin>(),
     );
     // In the background frames are still drawn, for others move; but not more than are useful.
@@ -69,12 +69,6 @@ pub fn app(options: AppOptions) -> App {
     app.add_plugins((camera::plugin, clipboard::plugin, hands::plugin, drag::plugin, keys::plugin))
         .add_systems(Update, open_dropped_files.in_set(AppSystems::Input));
     app
-}
-
-fn winit_plugin(any_thread: bool) -> WinitPlugin {
-    let mut winit = WinitPlugin::default();
-    winit.run_on_any_thread = any_thread;
-    winit
 }
 
 fn open_dropped_files(mut drops: MessageReader<FileDragAndDrop>, mut files: MessageWriter<OpenFile>) {
