@@ -47,7 +47,7 @@ pub mod colour {
     /// A warning's edge.
     pub const WARNING: Color = Color::srgb(0.96, 0.74, 0.26);
     /// An error's edge.
-    pub const ERROR: Color = Color::srgb(1.0, 0.55, 0.52);
+    pub const ERROR: Color = Color::srgb(1.0, 0.61, 0.58);
 }
 
 /// Distance of panels from the window's edge and from each other, logical pixels.
