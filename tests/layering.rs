@@ -38,11 +38,11 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("main", EVERYTHING),
 ];
 const LAYER_1: &[&str] = &[
-    "files", "logbook", "model", "motion", "net", "notice", "opening", "session", "settings", "threads",
-    "transfer", "wire", "workers",
+    "demo", "files", "logbook", "model", "motion", "net", "notice", "opening", "session", "settings",
+    "threads", "transfer", "wire", "workers",
 ];
 const LAYER_1_AND_APP: &[&str] = &[
-    "app", "files", "logbook", "model", "motion", "net", "notice", "opening", "session", "settings",
+    "app", "demo", "files", "logbook", "model", "motion", "net", "notice", "opening", "session", "settings",
     "threads", "transfer", "wire", "workers",
 ];
 const EVERYTHING: &[&str] = &[
