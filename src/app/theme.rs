@@ -25,7 +25,7 @@ pub mod colour {
     /// Behind a button.
     pub const BUTTON: Color = Color::srgb(0.205, 0.235, 0.28);
     /// Behind a button under the mouse.
-    pub const HOVER: Color = Color::srgb(0.275, 0.315, 0.37);
+    pub const HOVER: Color = Color::srgb(0.255, 0.292, 0.345);
     /// Behind a button while it is pressed.
     pub const PRESSED: Color = Color::srgb(0.10, 0.22, 0.38);
     /// Behind a button that cannot be used now.
@@ -49,11 +49,11 @@ pub mod colour {
     /// Secondary text.
     pub const DIM: Color = Color::srgb(0.75, 0.80, 0.86);
     /// What is chosen or grows.
-    pub const ACCENT: Color = Color::srgb(0.46, 0.73, 1.0);
+    pub const ACCENT: Color = Color::srgb(0.55, 0.78, 1.0);
     /// A warning's edge.
     pub const WARNING: Color = Color::srgb(0.96, 0.74, 0.26);
     /// An error's edge.
-    pub const ERROR: Color = Color::srgb(1.0, 0.61, 0.58);
+    pub const ERROR: Color = Color::srgb(1.0, 0.64, 0.61);
 }
 
 /// Distance of panels from the window's edge and from each other, logical pixels.
