@@ -125,7 +125,8 @@ pub fn missing() -> Result<()> {
             bail!("the laboratory needs `{program}` (Debian's packages iproute2 and procps)");
         }
     }
-    let probe = Namespace::create("probe").context("the laboratory needs network namespaces and the kernel's CUBIC")?;
+    let probe = Namespace::create("probe")
+        .context("the laboratory needs network namespaces and the kernel's CUBIC")?;
     probe.ip("link add lab-a type veth peer name lab-b").context("the laboratory needs veth devices")?;
     probe
         .tc("qdisc add dev lab-a root tbf rate 1mbit burst 16kb limit 100kb")

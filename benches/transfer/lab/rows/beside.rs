@@ -80,8 +80,9 @@ impl Transfer<'_> {
     fn set_rest(&self, row: &mut Row, host: &Peer, before: &Value, idle: &Value, bytes: f64) {
         let Some(mbit) = self.link.mbit() else { return };
         let at = |done: &Value| done["t"].as_f64().unwrap_or_default();
-        let sent: Vec<f64> =
-            host.events("stats").iter().filter_map(|s| s["peers"][0]["sent_bytes"].as_f64()).collect();
+        let stats = host.events("stats");
+        row.set("idle_rtt_ms", stats.last().and_then(|s| s["peers"][0]["round_trip_ms"].as_f64()));
+        let sent: Vec<f64> = stats.iter().filter_map(|s| s["peers"][0]["sent_bytes"].as_f64()).collect();
         let ([first, second, ..], true) = (&sent[..], at(idle) > at(before)) else { return };
         let payload = (second - first) / (at(idle) - at(before));
         // Every pose is a packet of its own: 20 bytes of IP and 32 of TCP.

@@ -1,0 +1,82 @@
+//! A Bevy app whose frames take 200 ms, for the laboratory's row `slow-frames`.
+//!
+//! ```text
+//! cargo build --release --example slow_frames
+//! slow_frames host FILE --port PORT --bind ADDRESS | slow_frames join ADDRESS:PORT
+//! ```
+//!
+//! Tells of the model by JSON lines, as a headless participant does. A thread of
+//! its own looks at the meeting: the frames are too slow to measure anything by.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, reason = "helpers of tests")]
+
+#[path = "../tests/common/nets.rs"]
+mod nets;
+
+use std::{path::PathBuf, time::Duration};
+
+use anyhow::{Context, Result, bail};
+use bevy::prelude::*;
+use clap::Parser;
+use convene::{
+    app::{self, AppOptions, Snapshots},
+    cli::{Cli, CliCommand},
+    model::Limits,
+    net::{NetCommand, Viewer},
+    threads,
+    workers::Workers,
+};
+use serde_json::json;
+
+const FRAME: Duration = Duration::from_millis(200);
+const LOOK: Duration = Duration::from_micros(500);
+
+fn main() -> Result<()> {
+    let cli = Cli::parse();
+    let net = nets::net(None);
+    let (open, joining): (Vec<PathBuf>, bool) = match cli.command {
+        Some(CliCommand::Host { files, port }) => {
+            net.send(NetCommand::Host { bind: cli.common.bind, port })?;
+            (files, false)
+        }
+        Some(CliCommand::Join { address, .. }) => {
+            net.send(NetCommand::Join { address })?;
+            (Vec::new(), true)
+        }
+        _ => bail!("host or join"),
+    };
+    let viewer = net.viewer();
+    threads::spawn("watch", move || watch(&viewer, joining)).context("no thread")?;
+
+    let mut app = App::new();
+    app::headless_plugins(&mut app);
+    let options = AppOptions {
+        net,
+        workers: Workers::with_threads(1)?,
+        limits: Limits::default(),
+        open,
+        joining,
+        head: None,
+        snapshots: Snapshots::default(),
+        notice: None,
+    };
+    app::core(&mut app, options);
+    app.add_systems(Last, || std::thread::sleep(FRAME));
+    app.run();
+    Ok(())
+}
+
+/// Tells when a model is offered and when it is whole.
+fn watch(viewer: &Viewer, joining: bool) {
+    let tell = |event: &str| {
+        println!("{}", json!({ "event": event, "mono_ns": threads::monotonic_nanoseconds() }));
+    };
+    let wait = |fits: &dyn Fn() -> bool| {
+        while !fits() {
+            std::thread::sleep(LOOK);
+        }
+    };
+    wait(&|| !viewer.view().models.is_empty());
+    tell(if joining { "model_offered" } else { "model_opening" });
+    wait(&|| viewer.view().models.iter().any(|model| model.glb.is_some()));
+    tell(if joining { "model_received" } else { "model_opened" });
+}
