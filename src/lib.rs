@@ -65,6 +65,7 @@ pub fn run(command: Option<CliCommand>, files: Vec<PathBuf>, common: Common) -> 
     }
     let mut session = session::Config::new(identity);
     session.looksee_only = common.protocol == ProtocolChoice::Looksee;
+    session.bulk = transfer::BulkConfig { window: common.window, step: common.step };
     let mut pace_megabits = common.pace;
     let mut demo = None;
     let (start, files) = match command {

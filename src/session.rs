@@ -48,7 +48,7 @@ pub use stage::{Content, Model, OPENING_DISTANCE, Stage};
 pub use view::{ModelView, ParticipantView, PeerView, Phase, SessionView};
 
 use crate::{
-    transfer::{Lane, Outgoing},
+    transfer::{BulkConfig, Lane, Method, Outgoing},
     wire::{
         EXTENSION, Frame, Limits, MEETING_PREFIX, Message, VERSION, encode_frame,
         message::{OpenModel, Version},
@@ -74,6 +74,12 @@ pub struct Config {
     pub max_model_bytes: u64,
     /// Cap on the number of open models; a late joiner's queue holds them all.
     pub max_models: usize,
+    /// Windows and steps of transfers.
+    pub bulk: BulkConfig,
+    /// Ways of sending models that we take from others, the best first.
+    pub methods: Vec<Method>,
+    /// What a host's seat tokens are made from; random, and kept to itself.
+    pub secret: [u8; 32],
 }
 
 impl Config {
@@ -87,6 +93,9 @@ impl Config {
             max_participants: 100,
             max_model_bytes: 2 << 30,
             max_models: 500,
+            bulk: BulkConfig::default(),
+            methods: vec![Method::Raw],
+            secret: [0; 32],
         }
     }
 }

@@ -27,7 +27,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("settings", &["notice", "session", "threads", "wire"]),
     ("opening", &["model", "notice", "session", "settings"]),
     ("motion", &["session"]),
-    ("cli", &["wire"]),
+    ("cli", &["transfer", "wire"]),
     ("demo", LAYER_1),
     ("headless", LAYER_1),
     // Layer 2 and the edges.

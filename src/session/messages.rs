@@ -119,6 +119,11 @@ impl Session {
             }
             // A second version message changes nothing.
             Message::Version(_) => false,
+            Message::Poses(_)
+            | Message::Offer(_)
+            | Message::Want(_)
+            | Message::Cancel(_)
+            | Message::Seat(_) => false,
             Message::Ping(value) => {
                 let pong = Message::Pong(*value);
                 self.send(peer, &pong);
