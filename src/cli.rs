@@ -113,6 +113,9 @@ pub struct Common {
     /// Save a picture of the window after so many seconds (repeatable)
     #[arg(long, global = true, hide = true, value_name = "SECONDS=FILE", value_parser = parse_snapshot)]
     pub screenshot: Vec<(f64, PathBuf)>,
+    /// Size of the window
+    #[arg(long, global = true, hide = true, value_name = "WIDTHxHEIGHT", value_parser = parse_size)]
+    pub size: Option<(u32, u32)>,
     /// End after so many seconds
     #[arg(long, global = true, hide = true, value_name = "SECONDS")]
     pub exit_after: Option<f64>,
@@ -145,6 +148,12 @@ fn parse_step(text: &str) -> Result<usize, String> {
     } else {
         Err(format!("it must lie between 64 and {MAXIMUM_STEP}"))
     }
+}
+
+fn parse_size(text: &str) -> Result<(u32, u32), String> {
+    let (width, height) = text.split_once('x').ok_or("write it as WIDTHxHEIGHT")?;
+    let number = |text: &str| text.parse().ok().filter(|n| (100..=16_384).contains(n));
+    number(width).zip(number(height)).ok_or_else(|| "give both in pixels, from 100 to 16384".to_owned())
 }
 
 fn parse_snapshot(text: &str) -> Result<(f64, PathBuf), String> {

@@ -60,6 +60,13 @@ pub enum Lane {
         /// Whose.
         device_id: String,
     },
+    /// Only the latest of each model and receiver, beside the order.
+    Status {
+        /// Which model.
+        model_id: String,
+        /// Whose.
+        device_id: String,
+    },
     /// In order; a pose of this participant that still waits is dropped, lest it
     /// bring somebody back who has left.
     Left {
@@ -147,6 +154,16 @@ impl Outbox {
                 let oldest = if self.urgent.len() >= 8 { self.urgent.remove(1) } else { None };
                 self.urgent.push_back(outgoing);
                 oldest
+            }
+            Lane::Status { .. } => {
+                let waiting = self.poses.iter_mut().find(|waiting| waiting.lane == outgoing.lane);
+                match waiting {
+                    Some(waiting) => Some(std::mem::replace(waiting, outgoing)),
+                    None => {
+                        self.poses.push_back(outgoing);
+                        None
+                    }
+                }
             }
             Lane::Pose { .. } => match self.poses.iter_mut().find(|waiting| waiting.lane == outgoing.lane) {
                 Some(waiting) => {

@@ -228,6 +228,23 @@ pub struct RosterEntry {
     pub state: String,
 }
 
+/// Type 0x4A, ours: how far a model has come at one receiver. Only the latest of
+/// each model and receiver counts.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ModelStatus {
+    /// Which model.
+    pub model_id: String,
+    /// Device id of the receiver.
+    pub device_id: String,
+    /// `waiting`, `receiving`, `loading`, `shown`, `failed` or `cancelled`.
+    pub state: String,
+    /// Bytes of the opener's file that are there.
+    pub received: u64,
+    /// Bytes that it has.
+    pub total: u64,
+}
+
 /// Type 0x43, ours. A model is there to be asked for.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -347,6 +364,8 @@ pub enum MessageType {
     Done = 0x48,
     /// 0x49, ours: who is here.
     Roster = 0x49,
+    /// 0x4A, ours: how far a model has come at one receiver.
+    ModelStatus = 0x4A,
     /// 0x4B, ours: the end of a host's greeting.
     Seat = 0x4B,
 }
@@ -375,6 +394,7 @@ impl MessageType {
             0x47 => Self::Cancel,
             0x48 => Self::Done,
             0x49 => Self::Roster,
+            0x4A => Self::ModelStatus,
             0x4B => Self::Seat,
             _ => return None,
         })
@@ -408,6 +428,7 @@ pub enum Message {
     Want(Want),
     Cancel(Cancel),
     Roster(Roster),
+    ModelStatus(ModelStatus),
     Seat(Seat),
 }
 
@@ -431,6 +452,7 @@ impl Message {
             Self::Want(_) => MessageType::Want,
             Self::Cancel(_) => MessageType::Cancel,
             Self::Roster(_) => MessageType::Roster,
+            Self::ModelStatus(_) => MessageType::ModelStatus,
             Self::Seat(_) => MessageType::Seat,
         }
     }
@@ -465,6 +487,7 @@ impl Message {
                 Self::Cancel(Cancel::decode(payload).ok_or_else(|| reader.bad("its length is wrong".into()))?)
             }
             MessageType::Roster => Self::Roster(reader.read(body)?),
+            MessageType::ModelStatus => Self::ModelStatus(reader.read(body)?),
             MessageType::Seat => Self::Seat(reader.read(body)?),
         };
         message.check(&reader)?;
@@ -492,6 +515,7 @@ impl Message {
             Self::Want(m) => write_json(&mut payload, m),
             Self::Cancel(m) => payload = m.encode(),
             Self::Roster(m) => write_json(&mut payload, m),
+            Self::ModelStatus(m) => write_json(&mut payload, m),
             Self::Seat(m) => write_json(&mut payload, m),
         }
         payload
@@ -523,6 +547,9 @@ impl Message {
                 Ok(())
             }
             Self::Want(m) => reader.id(&m.model_id),
+            Self::ModelStatus(m) => {
+                reader.id(&m.model_id).and(reader.id(&m.device_id)).and(reader.id(&m.state))
+            }
             Self::Seat(m) => reader.name(&m.token),
             Self::CloseModel(m) => reader.id(&m.model_id),
             Self::ModelShown(m) => reader.id(&m.model_id),
