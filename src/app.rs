@@ -80,6 +80,8 @@ pub struct AppOptions {
     pub open: Vec<PathBuf>,
     /// Whether we are going to be a guest.
     pub joining: bool,
+    /// Logical pixels of the window; the system's choice if none.
+    pub size: Option<(u32, u32)>,
     /// Where the head starts; chosen by [`viewer`] if none.
     pub head: Option<session::Pose>,
     /// Pictures of the window that are taken by themselves.
@@ -91,7 +93,7 @@ pub struct AppOptions {
 /// The app's logic: everything but what is drawn. Needs [`headless_plugins`] or
 /// Bevy's default plugins before it.
 pub fn core(app: &mut App, options: AppOptions) {
-    let AppOptions { net, workers, limits, open, joining, head, snapshots, notice } = options;
+    let AppOptions { net, workers, limits, open, joining, size: _, head, snapshots, notice } = options;
     app.insert_resource(link::Link::new(net))
         .insert_resource(models::Jobs::new(workers, limits))
         .insert_resource(models::OpenAtStart { paths: open, after_joining: joining })

@@ -4,7 +4,10 @@ use std::{net::IpAddr, path::PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::wire::{FILE_PORT, MEETING_PORT};
+use crate::{
+    transfer::WindowMode,
+    wire::{FILE_PORT, MEETING_PORT, bulk::MAXIMUM_STEP},
+};
 
 /// A meeting around 3D models: people in VR headsets and on desktops look at the
 /// same glTF models, move them, and see each other's heads and hands.
@@ -95,12 +98,24 @@ pub struct Common {
     /// Throttle the sending of models to so many Mbit/s
     #[arg(long, global = true, value_name = "MBIT", value_parser = parse_pace)]
     pub pace: Option<f64>,
+    /// Receive window of each model in bytes; auto: as the link needs it; none: no limit
+    #[arg(long, global = true, value_name = "N|auto|none", default_value = "auto")]
+    pub window: WindowMode,
+    /// Bytes of a model in one frame that is sent; without it: as the link needs it
+    #[arg(long, global = true, value_name = "N", value_parser = parse_step)]
+    pub step: Option<usize>,
+    /// Where received models are kept for later: a folder, or none
+    #[arg(long, global = true, value_name = "DIR|none")]
+    pub cache: Option<PathBuf>,
     /// How much to log: error, warn, info, debug, trace
     #[arg(long, global = true, value_name = "LEVEL", default_value = "warn")]
     pub log: String,
     /// Save a picture of the window after so many seconds (repeatable)
     #[arg(long, global = true, hide = true, value_name = "SECONDS=FILE", value_parser = parse_snapshot)]
     pub screenshot: Vec<(f64, PathBuf)>,
+    /// Size of the window
+    #[arg(long, global = true, hide = true, value_name = "WIDTHxHEIGHT", value_parser = parse_size)]
+    pub size: Option<(u32, u32)>,
     /// End after so many seconds
     #[arg(long, global = true, hide = true, value_name = "SECONDS")]
     pub exit_after: Option<f64>,
@@ -124,6 +139,21 @@ fn parse_pace(text: &str) -> Result<f64, String> {
     } else {
         Err("it must lie between 0.001 and 1000000".to_owned())
     }
+}
+
+fn parse_step(text: &str) -> Result<usize, String> {
+    let step: usize = text.parse().map_err(|_error| "it is no number".to_owned())?;
+    if (64..=MAXIMUM_STEP).contains(&step) {
+        Ok(step)
+    } else {
+        Err(format!("it must lie between 64 and {MAXIMUM_STEP}"))
+    }
+}
+
+fn parse_size(text: &str) -> Result<(u32, u32), String> {
+    let (width, height) = text.split_once('x').ok_or("write it as WIDTHxHEIGHT")?;
+    let number = |text: &str| text.parse().ok().filter(|n| (100..=16_384).contains(n));
+    number(width).zip(number(height)).ok_or_else(|| "give both in pixels, from 100 to 16384".to_owned())
 }
 
 fn parse_snapshot(text: &str) -> Result<(f64, PathBuf), String> {
@@ -162,13 +192,22 @@ mod tests {
         assert_eq!(parse(&["host", "--receive-files"]).unwrap().common.receive_files, Some(21212));
         assert_eq!(parse(&["host", "--receive-files=0"]).unwrap().common.receive_files, Some(0));
         assert!(parse(&["check", "a", "--json", "--pace", "8"]).is_ok());
+        let cli = parse(&["join", "x", "--window", "none", "--step", "4096"]).unwrap();
+        assert_eq!((cli.common.window, cli.common.step), (WindowMode::Unlimited, Some(4096)));
+        assert_eq!(parse(&["join", "x"]).unwrap().common.window, WindowMode::Auto);
     }
 
     #[test]
     fn wrong_usage_is_exit_code_2() {
-        for wrong in
-            [&["join"][..], &["send", "x"], &["check"], &["host", "--port", "70000"], &["--pace", "0"]]
-        {
+        for wrong in [
+            &["join"][..],
+            &["send", "x"],
+            &["check"],
+            &["host", "--port", "70000"],
+            &["--pace", "0"],
+            &["--window", "x"],
+            &["--step", "1"],
+        ] {
             assert_eq!(parse(wrong).unwrap_err().exit_code(), 2, "{wrong:?}");
         }
     }

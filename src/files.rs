@@ -6,6 +6,8 @@
 //! beside them, with size and time, so that a file that was changed since
 //! counts as the person's.
 
+mod listing;
+
 use std::{
     collections::BTreeMap,
     fs, io,
@@ -13,6 +15,7 @@ use std::{
     time::UNIX_EPOCH,
 };
 
+pub use listing::{Listing, ModelFile, delete_model, is_model_name};
 use serde::{Deserialize, Serialize};
 use tempfile::NamedTempFile;
 

@@ -383,7 +383,8 @@ impl<W: Write> Participant<W> {
                         );
                         self.output.event("model_opened", opened);
                         let measure = summary.measure;
-                        self.tell(Command::ModelMeasured { model_id, measure });
+                        self.tell(Command::ModelMeasured { model_id: model_id.clone(), measure });
+                        self.tell(Command::ModelLoaded { model_id });
                     }
                     Err(error) => {
                         self.tell(Command::ModelFailed { model_id, error: error.to_string() });

@@ -13,7 +13,7 @@
 //!
 //! - Layer 0, pure: [`wire`], [`session`], [`transfer`].
 //! - Layer 1, threads and heavy work: [`net`], [`model`], [`workers`],
-//!   [`settings`], [`files`], [`opening`], [`headless`].
+//!   [`settings`], [`files`], [`opening`], [`logbook`], [`headless`].
 //! - Layer 2, Bevy: `app` (feature `app`). Layer 3, edges: `platform`.
 //!
 //! `docs/architecture.md` is the map, `docs/protocol.md` the wire.
@@ -24,6 +24,7 @@ pub mod cli;
 pub mod demo;
 pub mod files;
 pub mod headless;
+pub mod logbook;
 pub mod model;
 pub mod motion;
 pub mod net;
@@ -65,6 +66,7 @@ pub fn run(command: Option<CliCommand>, files: Vec<PathBuf>, common: Common) -> 
     }
     let mut session = session::Config::new(identity);
     session.looksee_only = common.protocol == ProtocolChoice::Looksee;
+    session.bulk = transfer::BulkConfig { window: common.window, step: common.step };
     let mut pace_megabits = common.pace;
     let mut demo = None;
     let (start, files) = match command {
@@ -127,8 +129,9 @@ fn window(window: Window) -> io::Result<Ending> {
         shots: common.screenshot.into_iter().map(|(at, path)| (seconds(at), path)).collect(),
         exit_after: common.exit_after.map(seconds),
     };
+    let size = common.size;
     let options =
-        app::AppOptions { net, workers, limits, open: files, joining, head: None, snapshots, notice };
+        app::AppOptions { net, workers, limits, open: files, joining, size, head: None, snapshots, notice };
     Ok(if platform::desktop::run(options).is_success() { Ending::Done } else { Ending::Failed })
 }
 

@@ -12,6 +12,7 @@
 
 mod alignment;
 mod commands;
+mod deliveries;
 mod event;
 mod guest;
 mod host;
@@ -35,6 +36,7 @@ use bytes::Bytes;
 pub use alignment::{
     AlignmentError, MINIMUM_MARKER_DISTANCE, room_from_tracking, room_from_tracking_unaligned,
 };
+pub use deliveries::Delivery;
 pub use event::{
     CloseCause, Command, ContentId, Event, LeaveReason, Measure, Move, PeerId, SessionError, Transmit,
 };
@@ -45,10 +47,10 @@ pub use presence::{
     AWAY_AFTER, HANDSHAKE_TIMEOUT, HIDE_LOOKSEE_AFTER, PING_INTERVAL, SEAT_KEPT, STALE_AFTER,
 };
 pub use stage::{Content, Model, OPENING_DISTANCE, Stage};
-pub use view::{ModelView, ParticipantView, PeerView, Phase, SessionView};
+pub use view::{DeliveryView, ModelView, ParticipantView, PeerView, Phase, SessionView};
 
 use crate::{
-    transfer::{Lane, Outgoing},
+    transfer::{BulkConfig, Lane, Method, Outgoing},
     wire::{
         EXTENSION, Frame, Limits, MEETING_PREFIX, Message, VERSION, encode_frame,
         message::{OpenModel, Version},
@@ -74,6 +76,12 @@ pub struct Config {
     pub max_model_bytes: u64,
     /// Cap on the number of open models; a late joiner's queue holds them all.
     pub max_models: usize,
+    /// Windows and steps of transfers.
+    pub bulk: BulkConfig,
+    /// Ways of sending models that we take from others, the best first.
+    pub methods: Vec<Method>,
+    /// What a host's seat tokens are made from; random, and kept to itself.
+    pub secret: [u8; 32],
 }
 
 impl Config {
@@ -87,6 +95,9 @@ impl Config {
             max_participants: 100,
             max_model_bytes: 2 << 30,
             max_models: 500,
+            bulk: BulkConfig::default(),
+            methods: vec![Method::Raw],
+            secret: [0; 32],
         }
     }
 }
@@ -114,6 +125,7 @@ pub struct Session {
     peers: BTreeMap<PeerId, Peer>,
     participants: Participants,
     stage: Stage,
+    deliveries: deliveries::Deliveries,
     body: Body,
     pose_seq: u64,
     roster_number: u64,
@@ -135,6 +147,7 @@ impl Session {
             peers: BTreeMap::new(),
             participants: Participants::default(),
             stage: Stage::default(),
+            deliveries: deliveries::Deliveries::default(),
             body: Body::rest(),
             pose_seq: 0,
             roster_number: 0,
@@ -198,10 +211,12 @@ impl Session {
         p.last_byte = now;
         let Some((model_id, _)) = p.arriving.clone() else { return };
         if let Some(model) = self.stage.get_mut(&model_id)
+            && !model.cancelled
             && let Content::Arriving { progress: here, .. } = &mut model.content
         {
             *here = progress;
-            self.events.push_back(Event::ModelProgress { model_id, progress });
+            self.events.push_back(Event::ModelProgress { model_id: model_id.clone(), progress });
+            self.tell_own_status(&model_id, Delivery::Receiving, progress);
         }
     }
 
@@ -298,9 +313,21 @@ impl Session {
                     content: m.content_id(),
                     bytes: m.bytes(),
                     arriving: match m.content {
-                        Content::Arriving { progress, since, .. } => Some((progress, since)),
-                        Content::Here { .. } => None,
+                        Content::Arriving { progress, since, .. } if !m.cancelled => Some((progress, since)),
+                        Content::Arriving { .. } | Content::Here { .. } => None,
                     },
+                    cancelled: m.cancelled,
+                    deliveries: self
+                        .deliveries
+                        .of(&m.id)
+                        .map(|(device_id, status)| DeliveryView {
+                            device_id: device_id.to_owned(),
+                            label: label_of(device_id),
+                            state: status.state,
+                            progress: status.progress,
+                            since: status.since,
+                        })
+                        .collect(),
                     measure: m.measure,
                     failed: m.failed.clone(),
                     opener: m.opener.as_deref().map(label_of),
@@ -326,6 +353,13 @@ impl Session {
 
     /// Prefix and version, which both sides send at once.
     fn greet(&mut self, peer: PeerId) {
+        let mut bytes = MEETING_PREFIX.to_vec();
+        bytes.extend_from_slice(&encode_frame(&self.version_message().encode()));
+        // Nothing may overtake it, a ping neither.
+        self.send_bytes(peer, Lane::Urgent, bytes.into(), Bytes::new());
+    }
+
+    fn version_message(&self) -> Message {
         let mut version = Version { version: Some(VERSION.to_owned()), ..Default::default() };
         if !self.config.looksee_only {
             let me = &self.config.identity;
@@ -336,10 +370,7 @@ impl Session {
             version.app = Some(self.config.app.clone());
             version.methods = Some("raw".to_owned());
         }
-        let mut bytes = MEETING_PREFIX.to_vec();
-        bytes.extend_from_slice(&encode_frame(&Message::Version(version).encode()));
-        // Nothing may overtake it, a ping neither.
-        self.send_bytes(peer, Lane::Urgent, bytes.into(), Bytes::new());
+        Message::Version(version)
     }
 
     fn send_bytes(&mut self, peer: PeerId, lane: Lane, head: Bytes, tail: Bytes) {
@@ -423,6 +454,7 @@ impl Session {
         for &peer in to {
             self.note_model_sent(peer, model_id);
             self.send_bytes(peer, lane.clone(), head.clone(), tail.clone());
+            self.note_delivery(peer, model_id);
         }
     }
 
@@ -446,8 +478,13 @@ impl Session {
         }
         let unfinished: Vec<String> =
             self.stage.models().iter().filter(|m| m.glb().is_none()).map(|m| m.id.clone()).collect();
+        self.deliveries.clear();
         for model_id in unfinished {
-            self.stage.remove(&model_id);
+            if self.stage.remove(&model_id).is_some_and(|m| m.cancelled) {
+                let from = self.config.identity.device_id().to_owned();
+                self.events.push_back(Event::ModelClosed { model_id, from });
+                continue;
+            }
             let error = "the meeting ended before all of it had arrived".to_owned();
             self.events.push_back(Event::ModelFailed { model_id, error });
         }
@@ -463,6 +500,9 @@ fn lane_of(message: &Message) -> Lane {
         Message::ScenePosition(_) => Lane::Position { model_id: String::new() },
         Message::WandPosition(m) => Lane::Pose { device_id: m.device_id.clone() },
         Message::ParticipantLeft(m) => Lane::Left { device_id: m.device_id.clone() },
+        Message::ModelStatus(m) => {
+            Lane::Status { model_id: m.model_id.clone(), device_id: m.device_id.clone() }
+        }
         Message::CloseModel(m) => Lane::Closed { model_id: m.model_id.clone() },
         Message::Ping(_) | Message::Pong(_) => Lane::Urgent,
         _ => Lane::Ordered,

@@ -5,6 +5,8 @@
 //! whether another process on this machine uses the same identity; the second
 //! one takes a temporary id.
 
+mod keeper;
+
 use std::{
     fs::{self, File},
     io::{self, ErrorKind, Write},
@@ -12,6 +14,8 @@ use std::{
 };
 
 use serde::{Deserialize, Serialize};
+
+pub use keeper::Keeper;
 
 use crate::session::{Colour, Identity};
 
@@ -30,13 +34,44 @@ pub struct Settings {
     pub colour: String,
     /// Hosts that were joined, the last one first.
     pub addresses: Vec<String>,
+    /// Take files that others send, whenever the window is open.
+    pub receive_files: bool,
+    /// Open such files by themselves.
+    pub open_new_files: bool,
+    /// Send and take models exactly as they are in their files.
+    pub exact_models: bool,
+    /// Show how long frames take.
+    pub frame_time: bool,
 }
 
 impl Default for Settings {
     fn default() -> Self {
         let id = new_participant_id();
         let colour = Colour::for_id(&id).to_string();
-        Self { id, name: default_name(), colour, addresses: Vec::new() }
+        Self {
+            id,
+            name: default_name(),
+            colour,
+            addresses: Vec::new(),
+            receive_files: false,
+            open_new_files: true,
+            exact_models: false,
+            frame_time: false,
+        }
+    }
+}
+
+impl Settings {
+    /// Puts an address in front of the others.
+    pub fn remember_address(&mut self, address: &str) {
+        self.forget_address(address);
+        self.addresses.insert(0, address.to_owned());
+        self.addresses.truncate(ADDRESSES);
+    }
+
+    /// Takes an address out.
+    pub fn forget_address(&mut self, address: &str) {
+        self.addresses.retain(|a| a != address);
     }
 }
 
@@ -83,14 +118,6 @@ impl SettingsFile {
         let id = if self.lock.is_some() { self.settings.id.clone() } else { new_participant_id() };
         let colour = Colour::parse(&self.settings.colour).unwrap_or_else(|| Colour::for_id(&id));
         Identity { id, name: self.settings.name.clone(), colour }
-    }
-
-    /// Puts an address in front of the others.
-    pub fn remember_address(&mut self, address: &str) -> io::Result<()> {
-        self.settings.addresses.retain(|a| a != address);
-        self.settings.addresses.insert(0, address.to_owned());
-        self.settings.addresses.truncate(ADDRESSES);
-        self.save()
     }
 
     /// Writes the file, whole or not at all.
@@ -216,11 +243,13 @@ mod tests {
         let path = dir.path().join("settings.json");
         let mut file = SettingsFile::open(&path);
         for address in ["a", "b", "a", "c", "d", "e", "f", "g", "h", "i"] {
-            file.remember_address(address).unwrap();
+            file.settings.remember_address(address);
         }
+        file.settings.forget_address("h");
+        file.save().unwrap();
         drop(file);
         let addresses = SettingsFile::open(&path).settings.addresses;
-        assert_eq!(addresses, ["i", "h", "g", "f", "e", "d", "c", "a"]);
+        assert_eq!(addresses, ["i", "g", "f", "e", "d", "c", "a"]);
     }
 
     #[test]

@@ -19,6 +19,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("session", &["transfer", "wire"]),
     // Layer 1: threads and heavy work.
     ("threads", &[]),
+    ("logbook", &[]),
     ("workers", &["threads"]),
     ("files", &[]),
     ("model", &[]),
@@ -27,7 +28,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("settings", &["notice", "session", "threads", "wire"]),
     ("opening", &["model", "notice", "session", "settings"]),
     ("motion", &["session"]),
-    ("cli", &["wire"]),
+    ("cli", &["transfer", "wire"]),
     ("demo", LAYER_1),
     ("headless", LAYER_1),
     // Layer 2 and the edges.
@@ -37,16 +38,16 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("main", EVERYTHING),
 ];
 const LAYER_1: &[&str] = &[
-    "files", "model", "motion", "net", "notice", "opening", "session", "settings", "threads", "transfer",
-    "wire", "workers",
-];
-const LAYER_1_AND_APP: &[&str] = &[
-    "app", "files", "model", "motion", "net", "notice", "opening", "session", "settings", "threads",
+    "files", "logbook", "model", "motion", "net", "notice", "opening", "session", "settings", "threads",
     "transfer", "wire", "workers",
 ];
+const LAYER_1_AND_APP: &[&str] = &[
+    "app", "files", "logbook", "model", "motion", "net", "notice", "opening", "session", "settings",
+    "threads", "transfer", "wire", "workers",
+];
 const EVERYTHING: &[&str] = &[
-    "app", "cli", "demo", "files", "headless", "model", "motion", "net", "notice", "opening", "platform",
-    "session", "settings", "threads", "transfer", "wire", "workers",
+    "app", "cli", "demo", "files", "headless", "logbook", "model", "motion", "net", "notice", "opening",
+    "platform", "session", "settings", "threads", "transfer", "wire", "workers",
 ];
 
 /// Paths that a layer may not name, as prefixes.

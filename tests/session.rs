@@ -20,6 +20,8 @@ mod rng;
 
 #[path = "session/agreement.rs"]
 mod agreement;
+#[path = "session/deliveries.rs"]
+mod deliveries;
 #[path = "session/guards.rs"]
 mod guards;
 #[path = "session/handshake.rs"]

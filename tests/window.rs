@@ -50,7 +50,8 @@ impl Window {
         let mut command = Command::new(env!("CARGO_BIN_EXE_convene"));
         let settings = folder.join(name).with_extension("json");
         command.args(arguments).args(["--name", name, "--log", "info", "--settings"]).arg(settings);
-        command.args(["--exit-after", &WINDOW_SECS.to_string()]);
+        // Small, for a processor that draws two of them.
+        command.args(["--size", "800x450", "--exit-after", &WINDOW_SECS.to_string()]);
         let mut pictures = Vec::new();
         for number in 1.. {
             let at = f64::from(number) * EVERY;
@@ -165,7 +166,9 @@ fn a_model_on_its_way_and_people_in_two_windows() {
     let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder).unwrap();
     for (name, colour) in [("Ada", "#4ea1ff"), ("Barbara", "#e06cd6")] {
-        let settings = serde_json::json!({ "name": name, "colour": colour });
+        // Where a guest starts is chosen by its id: a known one, so that every run sees the same.
+        let id = if name == "Ada" { "a" } else { "b" }.repeat(16);
+        let settings = serde_json::json!({ "name": name, "colour": colour, "id": id });
         std::fs::write(folder.join(name).with_extension("json"), settings.to_string()).unwrap();
     }
     let surface = models().join("brain-surface.glb");

@@ -23,8 +23,8 @@ use convene::wire::{
     Frame, FrameAssembler, Limits, MEETING_PREFIX, Message, MessageType, WireError, encode_frame,
     file_push::{self, FilePushItem, FilePushReader},
     message::{
-        CloseModel, ErrorText, KeepAligned, ModelPosition, ModelShown, ParticipantLeft, QuatJson, Roster,
-        RosterEntry, ScenePosition, Vec3Json, Version, WandPosition,
+        CloseModel, ErrorText, KeepAligned, ModelPosition, ModelShown, ModelStatus, ParticipantLeft,
+        QuatJson, Roster, RosterEntry, ScenePosition, Vec3Json, Version, WandPosition,
     },
 };
 use recording::{Recording, folder, from_hex, goldens, json_of, names, same_json, split};
@@ -253,6 +253,15 @@ fn the_extension_has_fixed_bytes() {
         ],
     };
     check(Message::Roster(roster), &with_length(0x49, json));
+    let json = r#"{"model_id":"0RMIPDpN","device_id":"01234567","state":"receiving","received":4096,"total":23051756}"#;
+    let status = ModelStatus {
+        model_id: "0RMIPDpN".into(),
+        device_id: "01234567".into(),
+        state: "receiving".into(),
+        received: 4096,
+        total: 23_051_756,
+    };
+    check(Message::ModelStatus(status), &with_length(0x4A, json));
     let json = concat!(
         r##"{"version":"17","ext":1,"id":"0123456789abcdef","name":"Ada","##,
         r##""colour":"#4ea1ff","app":"convene 0.1.0","methods":"raw"}"##,
@@ -283,7 +292,8 @@ fn the_extension_has_fixed_bytes() {
         ..Default::default()
     };
     check(Message::WandPosition(wand), &with_length(2, json));
-    for message_type in [MessageType::Ping, MessageType::Pong, MessageType::Roster] {
+    for message_type in [MessageType::Ping, MessageType::Pong, MessageType::Roster, MessageType::ModelStatus]
+    {
         assert!(message_type.is_extension(), "{message_type:?} is ours alone");
     }
 }

@@ -16,22 +16,38 @@ pub mod size {
 pub mod colour {
     use bevy::prelude::Color;
 
-    /// Behind text.
-    pub const PANEL: Color = Color::srgba(0.09, 0.11, 0.14, 0.82);
+    /// Behind text. So dense that every text on it can be read, whatever is behind.
+    pub const PANEL: Color = Color::srgba(0.07, 0.09, 0.12, 0.92);
     /// Behind a button under the mouse.
-    pub const HOVER: Color = Color::srgba(1.0, 1.0, 1.0, 0.10);
+    pub const HOVER: Color = Color::srgba(1.0, 1.0, 1.0, 0.13);
     /// Behind a button.
-    pub const BUTTON: Color = Color::srgba(1.0, 1.0, 1.0, 0.06);
+    pub const BUTTON: Color = Color::srgba(1.0, 1.0, 1.0, 0.07);
+    /// Behind a button while it is pressed.
+    pub const PRESSED: Color = Color::srgba(1.0, 1.0, 1.0, 0.03);
+    /// Behind a button that cannot be used now.
+    pub const DISABLED: Color = Color::srgba(1.0, 1.0, 1.0, 0.03);
+    /// Behind the one of several that holds.
+    pub const CHOSEN: Color = Color::srgba(0.22, 0.46, 0.78, 0.55);
+    /// What bars fill; a switch that is off.
+    pub const TRACK: Color = Color::srgba(1.0, 1.0, 1.0, 0.22);
+    /// A switch that is on.
+    pub const SWITCH_ON: Color = Color::srgb(0.20, 0.50, 0.86);
+    /// Around what has the keyboard's focus.
+    pub const FOCUS: Color = Color::srgb(0.62, 0.82, 1.0);
+    /// Behind chosen text.
+    pub const SELECTION: Color = Color::srgba(0.38, 0.68, 1.0, 0.45);
+    /// Text of what cannot be used now.
+    pub const OFF: Color = Color::srgb(0.55, 0.59, 0.64);
     /// Most text.
     pub const TEXT: Color = Color::srgb(0.93, 0.95, 0.97);
     /// Secondary text.
-    pub const DIM: Color = Color::srgb(0.68, 0.73, 0.79);
+    pub const DIM: Color = Color::srgb(0.72, 0.77, 0.83);
     /// What is chosen or grows.
     pub const ACCENT: Color = Color::srgb(0.38, 0.68, 1.0);
     /// A warning's edge.
     pub const WARNING: Color = Color::srgb(0.96, 0.74, 0.26);
     /// An error's edge.
-    pub const ERROR: Color = Color::srgb(0.96, 0.42, 0.40);
+    pub const ERROR: Color = Color::srgb(1.0, 0.55, 0.52);
 }
 
 /// Distance of panels from the window's edge and from each other, logical pixels.
@@ -72,5 +88,43 @@ fn show_hover(
 ) {
     for (interaction, mut background) in &mut buttons {
         background.0 = if *interaction == Interaction::None { colour::BUTTON } else { colour::HOVER };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `over` on `under`, which is opaque.
+    fn on(under: Color, over: Color) -> Color {
+        let (u, o) = (under.to_srgba(), over.to_srgba());
+        let mix = |u: f32, o_channel: f32| u * (1.0 - o.alpha) + o_channel * o.alpha;
+        Color::srgb(mix(u.red, o.red), mix(u.green, o.green), mix(u.blue, o.blue))
+    }
+
+    /// WCAG 2.1, contrast ratio.
+    fn contrast(a: Color, b: Color) -> f32 {
+        let [high, low] = {
+            let [a, b] = [a, b].map(|c| c.luminance());
+            if a > b { [a, b] } else { [b, a] }
+        };
+        (high + 0.05) / (low + 0.05)
+    }
+
+    #[test]
+    fn every_text_can_be_read_on_every_panel() {
+        for behind in [Color::BLACK, Color::WHITE, Color::srgb(0.9, 0.9, 0.2)] {
+            let panel = on(behind, colour::PANEL);
+            for fill in [Color::NONE, colour::BUTTON, colour::HOVER, colour::PRESSED] {
+                let fill = on(on(panel, colour::BUTTON), fill);
+                let texts = [colour::TEXT, colour::DIM, colour::ACCENT, colour::WARNING, colour::ERROR];
+                for text in texts {
+                    let ratio = contrast(text, fill);
+                    assert!(ratio >= 4.5, "{text:?} on {fill:?}: {ratio}");
+                }
+            }
+            assert!(contrast(colour::TEXT, on(panel, colour::CHOSEN)) >= 4.5);
+            assert!(contrast(colour::FOCUS, panel) >= 3.0);
+        }
     }
 }

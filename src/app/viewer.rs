@@ -1,9 +1,9 @@
 //! Where this participant starts.
 //!
 //! A host stands at the room's origin and looks along +z, as LookSee's does; a
-//! model that it opens stands 1 m before it. A guest starts on a circle around
-//! that place, at an angle that its id chooses, looking at it: people who join do
-//! not stand inside each other, and nobody starts between the host and the model.
+//! model that it opens stands 1 m before it. A guest starts beyond it and beside
+//! it, at a place that its id chooses, looking at it: people who join do not
+//! stand inside each other, and nobody starts between the host and the model.
 //! Who has moved already stays where they are.
 
 use std::f32::consts::PI;
@@ -15,14 +15,15 @@ use crate::session::{OPENING_DISTANCE, Phase, Pose};
 
 /// Eyes of a standing person, metres.
 pub const EYE_HEIGHT: f32 = 1.5;
-/// Of the circle on which guests start, metres.
-const GUEST_DISTANCE: f32 = 1.2;
-/// Guests start on two arcs of the circle, beyond the model and to its sides, so
-/// that host and guest have each other in view: this far from the host's own
-/// place...
-const ARC_BEGINS: f32 = 112.0 * PI / 180.0;
-/// ...up to this far; what is beyond is hidden behind the model.
-const ARC_ENDS: f32 = 158.0 * PI / 180.0;
+/// Guests start beyond the model and to its sides, so that host and guest have
+/// each other in view: this far beside the host's line of sight, beginning where
+/// a model of a metre no longer hides them...
+const BESIDE_FROM: f32 = 28.0 * PI / 180.0;
+/// ...up to where the host's view ends.
+const BESIDE_TO: f32 = 38.0 * PI / 180.0;
+/// As far as this ahead of the host, metres, so that many guests do not stand
+/// inside each other.
+const AHEAD: std::ops::RangeInclusive<f32> = 1.6..=2.6;
 
 pub(super) fn plugin(app: &mut App) {
     app.add_message::<StartAt>().add_systems(
@@ -78,13 +79,13 @@ fn guest_start(device_id: &str) -> Pose {
     // Ids that differ in their last character only must not start side by side: it is in the low bits so far.
     let hash = (hash ^ (hash >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
     let hash = hash ^ (hash >> 33);
-    let share = (hash >> 40) as f32 / (1u64 << 24) as f32;
-    let (side, share) = if share < 0.5 { (1.0, share * 2.0) } else { (-1.0, share * 2.0 - 1.0) };
-    let angle = side * (ARC_BEGINS + share * (ARC_ENDS - ARC_BEGINS));
-    // At angle 0 is the host, who looks along +z; the pose at an angle is its pose turned about the model.
-    let rotation = Quat::from_rotation_y(angle);
-    let middle = Vec3::new(0.0, EYE_HEIGHT, OPENING_DISTANCE);
-    Pose { position: middle - rotation * Vec3::Z * GUEST_DISTANCE, rotation }
+    let share = |bits: u32| (hash >> bits & 0xffff) as f32 / f32::from(u16::MAX);
+    let side = if hash & 1 == 0 { 1.0 } else { -1.0 };
+    let beside = side * (BESIDE_FROM + share(16) * (BESIDE_TO - BESIDE_FROM));
+    let ahead = AHEAD.start() + share(32) * (AHEAD.end() - AHEAD.start());
+    let position = Vec3::new(ahead * beside.tan(), EYE_HEIGHT, ahead);
+    let to_model = Vec3::new(0.0, EYE_HEIGHT, OPENING_DISTANCE) - position;
+    Pose { position, rotation: Quat::from_rotation_y(to_model.x.atan2(to_model.z)) }
 }
 
 #[cfg(test)]
@@ -97,11 +98,13 @@ mod tests {
         let model = Vec3::new(0.0, EYE_HEIGHT, 1.0);
         for id in ["00000000", "0123abcd", "deadbeef", "ffffffff"] {
             let head = guest_start(id);
-            assert!((head.position + head.rotation * Vec3::Z * GUEST_DISTANCE - model).length() < 1e-5);
+            let to_model = model - head.position;
+            assert!((head.rotation * Vec3::Z).dot(to_model.normalize()) > 0.9999, "{id}: {head:?}");
+            assert!((0.8..3.0).contains(&to_model.length()), "{id}: {head:?}");
             assert!(head.position.distance(host) > 0.5, "{id}: {head:?}");
             // Within the host's view, and not hidden by the model.
             let seen_at = (head.position.x.abs()).atan2(head.position.z).to_degrees();
-            assert!((10.0..40.0).contains(&seen_at), "{id}: at {seen_at} degrees");
+            assert!((27.9..38.1).contains(&seen_at), "{id}: at {seen_at} degrees");
         }
         let starts: Vec<_> = (0..16).map(|i| guest_start(&format!("0000000{i:x}")).position.x).collect();
         let on_the_left = starts.iter().filter(|x| **x > 0.0).count();

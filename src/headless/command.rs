@@ -41,6 +41,9 @@ enum Text {
     Share {
         model_id: String,
     },
+    Cancel {
+        model_id: String,
+    },
     Move {
         model_id: String,
         #[serde(flatten)]
@@ -173,6 +176,7 @@ impl From<Text> for Request {
                 });
             }
             Text::Close { model_id } => Command::CloseModel { model_id },
+            Text::Cancel { model_id } => Command::CancelModel { model_id },
             Text::Share { model_id } => Command::ShareModel { model_id },
             Text::Move { model_id, to } => Command::MoveModel { model_id, to: to.into() },
             Text::Show { model_id, shown } => Command::ShowModel { model_id, shown },

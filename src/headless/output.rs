@@ -124,6 +124,7 @@ pub(super) fn event_json(event: &Event) -> Option<(&'static str, Value)> {
         Event::ModelFailed { model_id, error } => {
             ("model_failed", json!({ "model_id": model_id, "error": error }))
         }
+        Event::ModelCancelled { model_id } => ("model_cancelled", json!({ "model_id": model_id })),
         Event::SceneMoved { scene, from } => {
             let mut json = placement_json(*scene);
             json["from"] = json!(from);

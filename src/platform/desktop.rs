@@ -27,7 +27,11 @@ use crate::app::{self, AppOptions, AppSystems, input::OpenFile};
 pub fn run(options: AppOptions) -> AppExit {
     let mut app = App::new();
     app.set_error_handler(warn);
+    let resolution = options
+        .size
+        .map_or_else(default, |(width, height)| bevy::window::WindowResolution::new(width, height));
     let window = Window {
+        resolution,
         title: "Convene".to_owned(),
         name: Some("convene".to_owned()),
         present_mode: PresentMode::AutoVsync,

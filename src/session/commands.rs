@@ -1,7 +1,7 @@
 //! What the person here wants.
 
 use super::{
-    Command, Content, Event, LeaveReason, Model, Move, Placement, Role, Session, SessionError,
+    Command, Content, Delivery, Event, LeaveReason, Model, Move, Placement, Role, Session, SessionError,
     host::visible_name,
 };
 use crate::wire::{
@@ -51,6 +51,7 @@ impl Session {
                     content: Content::Here { glb, id: content },
                     failed: None,
                     received: false,
+                    cancelled: false,
                 });
                 if shared {
                     let peers = self.accepted_peers();
@@ -64,6 +65,7 @@ impl Session {
                     .remove(&model_id)
                     .ok_or_else(|| SessionError::NoSuchModel(model_id.clone()))?;
                 self.stop_arriving(&model_id);
+                self.deliveries.forget_model(&model_id);
                 if model.shared && self.in_meeting() {
                     self.broadcast(&Message::CloseModel(CloseModel { model_id: model_id.clone() }));
                 }
@@ -167,13 +169,26 @@ impl Session {
                     .get_mut(&model_id)
                     .ok_or_else(|| SessionError::NoSuchModel(model_id.clone()))?;
                 model.failed = Some(error.clone());
+                self.tell_own_state(&model_id, Delivery::Failed);
                 self.events.push_back(Event::ModelFailed { model_id, error });
                 Ok(())
             }
+            Command::ModelLoaded { model_id } => {
+                self.tell_own_state(&model_id, Delivery::Shown);
+                Ok(())
+            }
+            Command::CancelModel { model_id } => self.cancel_model(&model_id),
             Command::Rename { identity } => {
                 self.config.identity.name = visible_name(&identity.name);
                 self.config.identity.colour = identity.colour;
                 self.roster_dirty = true;
+                // A host of ours learns it by a second version message.
+                if let Role::Guest(host) = self.role
+                    && self.peers.get(&host).is_some_and(super::Peer::is_convene)
+                {
+                    let version = self.version_message();
+                    self.send(host, &version);
+                }
                 Ok(())
             }
             Command::Leave => {
@@ -184,6 +199,24 @@ impl Session {
                 Ok(())
             }
         }
+    }
+
+    /// Takes no more bytes of a model that is on its way. A host that does so
+    /// closes it, for nobody would get it from elsewhere.
+    fn cancel_model(&mut self, model_id: &str) -> Result<(), SessionError> {
+        let model =
+            self.stage.get_mut(model_id).ok_or_else(|| SessionError::NoSuchModel(model_id.to_owned()))?;
+        let Content::Arriving { progress, .. } = model.content else {
+            return Err(SessionError::AlreadyHere(model_id.to_owned()));
+        };
+        if self.role == Role::Host {
+            return self.command(Command::CloseModel { model_id: model_id.to_owned() });
+        }
+        model.cancelled = true;
+        self.stop_arriving(model_id);
+        self.tell_own_status(model_id, Delivery::Cancelled, progress);
+        self.events.push_back(Event::ModelCancelled { model_id: model_id.to_owned() });
+        Ok(())
     }
 
     fn whole_model(&mut self, model_id: &str) -> Result<&mut Model, SessionError> {

@@ -117,6 +117,16 @@ pub enum Command {
         /// Why.
         error: String,
     },
+    /// A model that came from elsewhere is shown here.
+    ModelLoaded {
+        /// Which.
+        model_id: String,
+    },
+    /// Take no more bytes of a model that is on its way here; a host closes it.
+    CancelModel {
+        /// Which.
+        model_id: String,
+    },
     /// A new name or colour.
     Rename {
         /// Name and colour; the id stays.
@@ -191,6 +201,10 @@ pub enum Event {
         model_id: String,
         error: String,
     },
+    /// The person here did not want a model that was on its way.
+    ModelCancelled {
+        model_id: String,
+    },
     SceneMoved {
         scene: Placement,
         from: String,
@@ -264,6 +278,9 @@ pub enum SessionError {
     /// The model is not whole yet.
     #[error("the model {0} is still arriving")]
     StillArriving(String),
+    /// There is nothing left to cancel.
+    #[error("the model {0} is here already")]
+    AlreadyHere(String),
     /// The id is taken.
     #[error("there already is a model with the id {0}")]
     ModelIdInUse(String),

@@ -116,6 +116,7 @@ impl Session {
             .collect();
         for device_id in gone {
             self.participants.remove(&device_id);
+            self.deliveries.forget_participant(&device_id);
             self.events.push_back(Event::ParticipantLeft { id: device_id });
         }
     }

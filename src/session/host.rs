@@ -90,6 +90,24 @@ impl Session {
         }
     }
 
+    /// A second version message: a guest of ours has a new name or colour. All
+    /// else in it was settled by the first.
+    pub(super) fn renamed(&mut self, peer: PeerId, version: &Version) {
+        let Some(p) = self.peers.get_mut(&peer).filter(|p| p.is_convene()) else { return };
+        if self.role != Role::Host || version.id != p.participant_id {
+            return;
+        }
+        p.name = visible_name(version.name.as_deref().unwrap_or_default());
+        p.colour = version.colour.as_deref().and_then(Colour::parse).or(p.colour);
+        let (name, colour) = (p.name.clone(), p.colour);
+        let device_id = p.device_id.clone();
+        if let Some(participant) = device_id.and_then(|id| self.participants.get_mut(&id)) {
+            participant.name = name;
+            participant.colour = colour.unwrap_or(participant.colour);
+            self.roster_dirty = true;
+        }
+    }
+
     fn refuse(&mut self, peer: PeerId, error: String) {
         self.events.push_back(Event::PeerFault { peer, fault: format!("refused: {error}") });
         self.send(peer, &Message::Error(ErrorText { error }));
@@ -196,6 +214,7 @@ impl Session {
     /// A participant is gone: everybody is told.
     pub(super) fn remove_participant(&mut self, device_id: &str) {
         let Some(participant) = self.participants.remove(device_id) else { return };
+        self.deliveries.forget_participant(device_id);
         if participant.poses > 0 {
             self.broadcast(&Message::ParticipantLeft(ParticipantLeft { device_id: device_id.to_owned() }));
         }
@@ -215,6 +234,7 @@ impl Session {
             let lane = Lane::Model { model_id: model_id.to_owned() };
             self.note_model_sent(peer, model_id);
             self.send_bytes(peer, lane, length.clone(), payload.clone());
+            self.note_delivery(peer, model_id);
         }
     }
 

@@ -3,8 +3,8 @@
 use bytes::Bytes;
 
 use super::{
-    Body, Client, CloseCause, Content, Event, Measure, Model, Move, Participant, PeerId, Placement, Pose,
-    Presence, Role, Session, peer::Handshake,
+    Body, Client, CloseCause, Content, Delivery, Event, Measure, Model, Move, Participant, PeerId, Placement,
+    Pose, Presence, Role, Session, peer::Handshake,
 };
 use crate::wire::{
     Frame, Message, ModelFrame, ModelHeader, Progress,
@@ -117,8 +117,10 @@ impl Session {
                 self.events.push_back(Event::PeerMessage { text });
                 false
             }
-            // A second version message changes nothing.
-            Message::Version(_) => false,
+            Message::Version(version) => {
+                self.renamed(peer, version);
+                false
+            }
             Message::Ping(value) => {
                 let pong = Message::Pong(*value);
                 self.send(peer, &pong);
@@ -134,6 +136,15 @@ impl Session {
                 }
                 false
             }
+            Message::ModelStatus(status) => {
+                self.read_status(peer, status);
+                false
+            }
+            Message::Poses(_)
+            | Message::Offer(_)
+            | Message::Want(_)
+            | Message::Cancel(_)
+            | Message::Seat(_) => false,
         };
         if !matches!(message, Message::Error(_) | Message::Ping(_) | Message::Pong(_)) {
             self.joined_by(peer);
@@ -217,6 +228,7 @@ impl Session {
         if self.stage.get(model_id).is_some_and(|m| m.shared || m.glb().is_none()) {
             self.stage.remove(model_id);
             self.stop_arriving(model_id);
+            self.deliveries.forget_model(model_id);
             self.events.push_back(Event::ModelClosed { model_id: model_id.to_owned(), from });
         }
     }
@@ -234,6 +246,7 @@ impl Session {
     fn participant_left(&mut self, peer: PeerId, device_id: &str) -> bool {
         if self.participants.get(device_id).is_some_and(|p| p.peer == Some(peer)) {
             self.participants.remove(device_id);
+            self.deliveries.forget_participant(device_id);
             if self.role == Role::Host
                 && let Some(p) = self.peers.get_mut(&peer)
             {
@@ -340,7 +353,13 @@ impl Session {
         let progress = Progress { received: 0, total: header.glb_bytes };
         let content = Content::Arriving { peer, progress, since: now };
         self.insert_received(peer, id.clone(), &header.open, content);
-        self.events.push_back(Event::ModelOffered { model_id: id, name, bytes: header.glb_bytes, from });
+        self.events.push_back(Event::ModelOffered {
+            model_id: id.clone(),
+            name,
+            bytes: header.glb_bytes,
+            from,
+        });
+        self.tell_own_status(&id, Delivery::Receiving, progress);
     }
 
     /// A model that we do not take. A guest that shared it closes it again; a
@@ -375,6 +394,7 @@ impl Session {
             content,
             failed: None,
             received: true,
+            cancelled: false,
         });
     }
 
@@ -436,6 +456,7 @@ impl Session {
             self.note_model_received(peer, &model_id);
             self.relay_model(peer, &model_id, payload, !complete);
         }
+        self.tell_own_state(&model_id, Delivery::Loading);
         self.events.push_back(Event::ModelReceived { model_id, name, glb, from });
     }
 }

@@ -35,6 +35,8 @@ pub struct Model {
     pub failed: Option<String>,
     /// Whether it came from a meeting (and not from a file here).
     pub received: bool,
+    /// Whether the person here did not want its bytes.
+    pub cancelled: bool,
 }
 
 /// The bytes of a model.
@@ -249,6 +251,7 @@ mod tests {
             content: Content::Here { glb: Bytes::new(), id: [0; 32] },
             failed: None,
             received: false,
+            cancelled: false,
         }
     }
 

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use super::{Body, Client, Colour, ContentId, Identity, Measure, PeerId, Placement, Pose, Presence};
+use super::{
+    Body, Client, Colour, ContentId, Delivery, Identity, Measure, PeerId, Placement, Pose, Presence,
+};
 use crate::wire::Progress;
 
 /// Where we stand in a meeting.
@@ -89,12 +91,32 @@ pub struct ModelView {
     pub bytes: usize,
     /// While it arrives: how far it is, and since when.
     pub arriving: Option<(Progress, Duration)>,
+    /// Whether the person here did not want it: none of its bytes are taken.
+    pub cancelled: bool,
+    /// Who else does not have it yet, and how far it is there. Whoever is not
+    /// listed has it.
+    pub deliveries: Vec<DeliveryView>,
     /// Its bounding box, once known.
     pub measure: Option<Measure>,
     /// Why it cannot be shown here, if so.
     pub failed: Option<String>,
     /// Label of who opened it, where known.
     pub opener: Option<String>,
+}
+
+/// How far a model has come at somebody else.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DeliveryView {
+    /// At whom.
+    pub device_id: String,
+    /// What people read.
+    pub label: String,
+    /// How far it is.
+    pub state: Delivery,
+    /// Bytes that are there.
+    pub progress: Progress,
+    /// When the first came, or when it was queued.
+    pub since: Duration,
 }
 
 /// A connection.

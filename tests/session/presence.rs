@@ -234,3 +234,27 @@ fn a_new_name_reaches_everybody() {
     world.run(ms(200));
     assert_eq!(world.participant(b, "aaaaaaaa").map(|p| p.label), Some("Countess Lovelace".into()));
 }
+
+#[test]
+fn a_new_name_and_colour_reach_everybody() {
+    let mut world = World::new(77);
+    let host = world.add_host(config('a', "Ada"));
+    let guests = [('b', "Bob"), ('c', "Cid")].map(|(letter, name)| {
+        let guest = world.add(config(letter, name));
+        world.join(guest, host);
+        guest
+    });
+    world.run(ms(500));
+    for (node, letter) in [(guests[0], 'b'), (host, 'a')] {
+        let mut new = identity(letter, "Grace  \n Hopper");
+        new.colour = convene::session::Colour([1, 2, 3]);
+        world.do_command(node, convene::session::Command::Rename { identity: new });
+    }
+    world.run(ms(500));
+    for (seen_by, device_id) in
+        [(host, "bbbbbbbb"), (guests[1], "bbbbbbbb"), (guests[0], "aaaaaaaa"), (guests[1], "aaaaaaaa")]
+    {
+        let seen = world.participant(seen_by, device_id).unwrap();
+        assert_eq!((seen.label.as_str(), seen.colour.0), ("Grace Hopper", [1, 2, 3]), "seen by {seen_by}");
+    }
+}

@@ -1,10 +1,18 @@
 //! The background: a dome around the head, calm grey-blue, lighter at the horizon.
+//!
+//! A material of its own, since the usual one costs as much for a background as
+//! for a lit surface.
 
 use bevy::{
-    asset::RenderAssetUsages, camera::visibility::NoFrustumCulling, light::NotShadowCaster, prelude::*,
+    asset::{AssetPath, RenderAssetUsages, embedded_asset, embedded_path},
+    camera::visibility::NoFrustumCulling,
+    light::NotShadowCaster,
+    prelude::*,
+    render::render_resource::{AsBindGroup, Face},
+    shader::ShaderRef,
 };
 
-use super::{RoomShell, positions};
+use super::RoomShell;
 use crate::app::{AppSystems, input::Me};
 
 /// Where floor and dome meet.
@@ -15,7 +23,46 @@ const BOTTOM: Color = Color::srgb(0.52, 0.55, 0.58);
 const RADIUS: f32 = 400.0;
 
 pub(super) fn plugin(app: &mut App) {
-    app.add_systems(Startup, spawn).add_systems(Update, follow_head.in_set(AppSystems::Present));
+    embedded_asset!(app, "sky.wgsl");
+    app.add_plugins(MaterialPlugin::<SkyMaterial>::default())
+        .add_systems(Startup, spawn)
+        .add_systems(Update, follow_head.in_set(AppSystems::Present));
+}
+
+#[derive(Asset, TypePath, AsBindGroup, Debug, Clone)]
+struct SkyMaterial {
+    #[uniform(0)]
+    horizon: LinearRgba,
+    #[uniform(0)]
+    top: LinearRgba,
+    #[uniform(0)]
+    bottom: LinearRgba,
+}
+
+impl Material for SkyMaterial {
+    fn fragment_shader() -> ShaderRef {
+        let path = embedded_path!("sky.wgsl");
+        AssetPath::from_path_buf(path).with_source("embedded").into()
+    }
+
+    fn enable_shadows() -> bool {
+        false
+    }
+
+    fn enable_prepass() -> bool {
+        false
+    }
+
+    fn specialize(
+        _: &bevy::pbr::MaterialPipeline,
+        descriptor: &mut bevy::render::render_resource::RenderPipelineDescriptor,
+        _: &bevy::mesh::MeshVertexBufferLayoutRef,
+        _: bevy::pbr::MaterialPipelineKey<Self>,
+    ) -> Result<(), bevy::render::render_resource::SpecializedMeshPipelineError> {
+        // It is seen from within.
+        descriptor.primitive.cull_mode = Some(Face::Front);
+        Ok(())
+    }
 }
 
 #[derive(Component)]
@@ -24,35 +71,19 @@ struct Dome;
 fn spawn(
     mut commands: Commands,
     mut meshes: ResMut<Assets<Mesh>>,
-    mut materials: ResMut<Assets<StandardMaterial>>,
+    mut materials: ResMut<Assets<SkyMaterial>>,
 ) {
-    let material = StandardMaterial { unlit: true, cull_mode: None, fog_enabled: false, ..default() };
+    let mut mesh = Sphere::new(RADIUS).mesh().uv(24, 48);
+    mesh.asset_usage = RenderAssetUsages::RENDER_WORLD;
+    let [horizon, top, bottom] = [HORIZON, TOP, BOTTOM].map(|colour| colour.to_linear());
     commands.spawn((
         Dome,
         RoomShell,
-        Mesh3d(meshes.add(dome())),
-        MeshMaterial3d(materials.add(material)),
+        Mesh3d(meshes.add(mesh)),
+        MeshMaterial3d(materials.add(SkyMaterial { horizon, top, bottom })),
         NotShadowCaster,
         NoFrustumCulling,
     ));
-}
-
-fn dome() -> Mesh {
-    let mut mesh = Sphere::new(RADIUS).mesh().uv(24, 48);
-    let colours: Vec<_> = positions(&mesh)
-        .unwrap_or_default()
-        .iter()
-        .map(|&[x, y, z]| {
-            let height = y / Vec3::new(x, y, z).length();
-            let (towards, share) = if height > 0.0 { (TOP, height) } else { (BOTTOM, -height) };
-            // Steep at the horizon, so that most of the view is calm.
-            HORIZON.mix(&towards, share.sqrt()).to_linear().to_f32_array()
-        })
-        .collect();
-    mesh.insert_attribute(Mesh::ATTRIBUTE_COLOR, colours);
-    mesh.remove_attribute(Mesh::ATTRIBUTE_UV_0);
-    mesh.asset_usage = RenderAssetUsages::RENDER_WORLD;
-    mesh
 }
 
 fn follow_head(me: Res<Me>, mut dome: Single<&mut Transform, With<Dome>>) {

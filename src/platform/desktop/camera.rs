@@ -4,7 +4,10 @@ use std::f32::consts::{FRAC_PI_2, PI};
 
 use bevy::{
     camera::{Exposure, PerspectiveProjection},
-    core_pipeline::tonemapping::{DebandDither, Tonemapping},
+    core_pipeline::{
+        prepass::DepthPrepass,
+        tonemapping::{DebandDither, Tonemapping},
+    },
     input::mouse::{AccumulatedMouseMotion, AccumulatedMouseScroll, MouseScrollUnit},
     prelude::*,
     render::{renderer::RenderAdapterInfo, view::NoIndirectDrawing},
@@ -103,7 +106,7 @@ impl Flight {
 fn spawn(mut commands: Commands, adapter: Res<RenderAdapterInfo>) {
     // Where the processor draws, smooth edges cost more than they give.
     let drawn_by_processor = SOFTWARE.iter().any(|name| adapter.name.contains(name));
-    commands.spawn((
+    let mut camera = commands.spawn((
         Camera3d::default(),
         Projection::Perspective(PerspectiveProjection {
             fov: 55f32.to_radians(),
@@ -121,6 +124,10 @@ fn spawn(mut commands: Commands, adapter: Res<RenderAdapterInfo>) {
         NoIndirectDrawing,
         Transform::default(),
     ));
+    if drawn_by_processor {
+        // What is hidden is found first and not shaded: half the time of a frame.
+        camera.insert(DepthPrepass);
+    }
 }
 
 fn start(mut starts: MessageReader<StartAt>, mut flight: ResMut<Flight>) {

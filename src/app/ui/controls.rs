@@ -1,0 +1,151 @@
+//! What controls do: they write actions.
+
+use bevy::{
+    input::{ButtonState, keyboard::KeyboardInput},
+    input_focus::{FocusLost, FocusedInput, InputFocus},
+    platform::collections::HashMap,
+    prelude::*,
+    text::{EditableText, TextEdit, TextEditChange},
+    ui_widgets::{Activate, ValueChange},
+};
+
+use super::element::FieldId;
+use crate::app::{
+    AppSystems,
+    input::{Action, Switch},
+};
+
+pub(super) fn plugin(app: &mut App) {
+    app.init_resource::<Drafts>()
+        .add_observer(pressed)
+        .add_observer(switched)
+        .add_observer(edited)
+        .add_observer(key_in_field)
+        .add_observer(left_field)
+        .add_systems(Update, show_hints.in_set(AppSystems::Present));
+}
+
+/// Pressing it does this.
+#[derive(Component, Debug, Clone)]
+pub(super) struct Presses(pub Action);
+
+/// It switches this.
+#[derive(Component, Debug, Clone, Copy)]
+pub(super) struct Switches(pub Switch);
+
+/// The field that people fill in.
+#[derive(Component, Debug, Clone, Copy)]
+pub(super) struct FieldOf(pub FieldId);
+
+/// Shown while this field is empty.
+#[derive(Component, Debug, Clone, Copy)]
+pub(super) struct Hint(pub Entity);
+
+/// What fields hold.
+#[derive(Resource, Debug, Default)]
+pub struct Drafts(HashMap<FieldId, String>);
+
+impl Drafts {
+    /// What this field holds; empty if it is not there.
+    pub fn get(&self, id: FieldId) -> &str {
+        self.0.get(&id).map_or("", String::as_str)
+    }
+}
+
+/// Whether keys are text and not commands.
+pub fn is_typing(focus: Option<Res<InputFocus>>, fields: Query<(), With<EditableText>>) -> bool {
+    focus.and_then(|focus| focus.get()).is_some_and(|entity| fields.contains(entity))
+}
+
+fn pressed(press: On<Activate>, buttons: Query<&Presses>, mut actions: MessageWriter<Action>) {
+    if let Ok(Presses(action)) = buttons.get(press.entity) {
+        actions.write(action.clone());
+    }
+}
+
+fn switched(change: On<ValueChange<bool>>, switches: Query<&Switches>, mut actions: MessageWriter<Action>) {
+    if let Ok(Switches(switch)) = switches.get(change.source) {
+        actions.write(Action::Set(*switch, change.value));
+    }
+}
+
+fn edited(
+    change: On<TextEditChange>,
+    fields: Query<(&FieldOf, &EditableText)>,
+    mut drafts: ResMut<Drafts>,
+) {
+    if let Ok((FieldOf(id), text)) = fields.get(change.event_target()) {
+        let text = text.value().to_string();
+        if drafts.get(*id) != text {
+            drafts.0.insert(*id, text);
+        }
+    }
+}
+
+fn key_in_field(
+    mut key: On<FocusedInput<KeyboardInput>>,
+    fields: Query<(&FieldOf, &EditableText)>,
+    mut focus: ResMut<InputFocus>,
+    mut actions: MessageWriter<Action>,
+) {
+    let Ok((FieldOf(id), text)) = fields.get(key.focused_entity) else { return };
+    if key.input.state != ButtonState::Pressed || text.is_composing() {
+        return;
+    }
+    match key.input.key_code {
+        KeyCode::Enter | KeyCode::NumpadEnter => {
+            key.propagate(false);
+            if id.acts_when_left() {
+                // Leaving does it.
+                focus.clear();
+            } else {
+                actions.write(id.action(text.value().to_string()));
+            }
+        }
+        KeyCode::Escape => {
+            key.propagate(false);
+            focus.clear();
+        }
+        _ => {}
+    }
+}
+
+fn left_field(
+    lost: On<FocusLost>,
+    fields: Query<(&FieldOf, &EditableText)>,
+    mut actions: MessageWriter<Action>,
+) {
+    if let Ok((FieldOf(id), text)) = fields.get(lost.entity)
+        && id.acts_when_left()
+    {
+        actions.write(id.action(text.value().to_string()));
+    }
+}
+
+fn show_hints(fields: Query<&EditableText>, mut hints: Query<(&Hint, &mut Visibility)>) {
+    for (Hint(field), mut visibility) in &mut hints {
+        let empty = fields.get(*field).is_ok_and(|text| text.value().to_string().is_empty());
+        visibility.set_if_neq(if empty { Visibility::Inherited } else { Visibility::Hidden });
+    }
+}
+
+/// Fills a field in, unless somebody is at it.
+pub(super) struct SetField {
+    pub id: FieldId,
+    pub text: String,
+}
+
+impl Command for SetField {
+    type Out = ();
+
+    fn apply(self, world: &mut World) {
+        let focus = world.get_resource::<InputFocus>().and_then(InputFocus::get);
+        let mut fields = world.query::<(Entity, &FieldOf, &mut EditableText)>();
+        for (entity, FieldOf(id), mut text) in fields.iter_mut(world) {
+            if *id == self.id && Some(entity) != focus {
+                text.queue_edit(TextEdit::SelectAll);
+                text.queue_edit(TextEdit::Insert(self.text.as_str().into()));
+            }
+        }
+    }
+}
