@@ -225,5 +225,5 @@ fn runs(cli: &Cli, lab: &Lab) -> Result<(Vec<Row>, usize)> {
 /// Whether the program has the options that the compared ways need.
 fn has_windows() -> Result<bool> {
     let help = Command::new(peer::PROGRAM).arg("--help").output().context("the program cannot be started")?;
-    Ok(String::from_utf8_lossy(&help.stdout).contains("--window"))
+    Ok(String::from_utf8_lossy(&help.stdout).contains("--window <"))
 }
