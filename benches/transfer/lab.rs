@@ -91,6 +91,10 @@ pub struct Lab {
     /// Whether the program has windows that can be chosen.
     windows: bool,
     slow_frames: bool,
+    /// Of each row.
+    runs: u64,
+    /// Rows that are only for comparison, too.
+    full: bool,
     trace: Option<Mutex<File>>,
 }
 
@@ -171,6 +175,8 @@ fn measure(cli: &Cli) -> Result<ExitCode> {
         only: cli.only.clone(),
         windows: has_windows()?,
         slow_frames: cli.slow_frames || cli.full,
+        runs: cli.runs.unwrap_or(if cli.full { FULL_RUNS } else { RUNS }),
+        full: cli.full,
         trace: trace.map(Mutex::new),
     };
     println!("model: {}", lab.models.told);
@@ -202,7 +208,7 @@ fn runs(cli: &Cli, lab: &Lab) -> Result<(Vec<Row>, usize)> {
         bail!("there is no group `{name}`");
     }
     let (mut all, mut failures) = (Vec::new(), 0);
-    for run in 1..=cli.runs.unwrap_or(if cli.full { FULL_RUNS } else { RUNS }) {
+    for run in 1..=lab.runs {
         for group in &rows::GROUPS {
             if !cli.groups.is_empty() && !cli.groups.iter().any(|name| name == group.name) {
                 continue;

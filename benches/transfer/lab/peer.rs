@@ -66,6 +66,8 @@ impl Peer {
         let mut command = station.namespace.command(program);
         command.args(args).arg("--settings").arg(folder.path().join("settings.json"));
         command.arg("--files").arg(folder.path()).env_remove("RUST_LOG");
+        // Nobody has a model from before.
+        command.arg("--cache").arg(folder.path().join("cache"));
         let started_ns = threads::monotonic_nanoseconds();
         let mut child =
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;

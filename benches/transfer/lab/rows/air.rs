@@ -1,6 +1,8 @@
 //! Wi-Fi: everybody shares one token bucket. A guest opens, the host relays, a
 //! third receives; and somebody joins when the model is open already.
 
+use std::time::Duration;
+
 use anyhow::Result;
 
 use super::{CONVENE, HZ, LOOKSEE, begin_of, set_poses, set_times};
@@ -11,13 +13,11 @@ use crate::lab::{
     report::Row,
     rig::{Link, Rig},
 };
-use std::time::Duration;
-
 pub(super) fn run(lab: &Lab, run: u64) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     for mbit in [50.0, 166.0] {
         for (name, options) in [LOOKSEE, CONVENE] {
-            if lab.wants(name, options) {
+            if lab.wants(name, options) && (lab.full || name == CONVENE.0) {
                 rows.extend(measure(lab, mbit, name, options, run)?);
             }
         }

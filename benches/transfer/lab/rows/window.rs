@@ -25,23 +25,8 @@ pub(super) fn run(lab: &Lab, run: u64) -> Result<Vec<Row>> {
         }))
         .filter(|(name, options)| lab.wants(name, &options.iter().map(String::as_str).collect::<Vec<_>>()))
         .collect();
-    let small = lab.models.noise(DSL_BYTES)?;
-    // A slow line leaves the processors idle: all side by side, each on its own.
-    let mut rows = std::thread::scope(|scope| {
-        let measure = |(name, options): &(String, Vec<String>)| {
-            let options: Vec<&str> = options.iter().map(String::as_str).collect();
-            let transfer =
-                Transfer { name: name.clone(), link: DSL, options: &options, model: &small, hz: DSL_HZ };
-            transfer.measure(lab, run)
-        };
-        let mut started = Vec::new();
-        for option in &options {
-            let builder = std::thread::Builder::new().name("lab-dsl".into());
-            started.push(builder.spawn_scoped(scope, move || measure(option))?);
-        }
-        let ended = started.into_iter().map(|thread| thread.join().ok().context("a row broke")?);
-        ended.collect::<Result<Vec<Row>>>()
-    })?;
+    // A slow line leaves the processors idle: all runs side by side, each on its own line.
+    let mut rows = if run == 1 { slow_lines(lab, &options)? } else { Vec::new() };
     for (name, options) in options.iter().filter(|(name, _)| name.starts_with("fixed")) {
         let options: Vec<&str> = options.iter().map(String::as_str).collect();
         let transfer = Transfer {
@@ -57,4 +42,25 @@ pub(super) fn run(lab: &Lab, run: u64) -> Result<Vec<Row>> {
         rows.push(row);
     }
     Ok(rows)
+}
+
+fn slow_lines(lab: &Lab, options: &[(String, Vec<String>)]) -> Result<Vec<Row>> {
+    let model = lab.models.noise(DSL_BYTES)?;
+    let measure = |name: &String, options: &Vec<String>, run: u64| {
+        let options: Vec<&str> = options.iter().map(String::as_str).collect();
+        let transfer =
+            Transfer { name: name.clone(), link: DSL, options: &options, model: &model, hz: DSL_HZ };
+        transfer.measure(lab, run)
+    };
+    std::thread::scope(|scope| {
+        let (mut started, measure) = (Vec::new(), &measure);
+        for run in 1..=lab.runs {
+            for (name, options) in options {
+                let builder = std::thread::Builder::new().name("lab-dsl".into());
+                started.push(builder.spawn_scoped(scope, move || measure(name, options, run))?);
+            }
+        }
+        let ended = started.into_iter().map(|thread| thread.join().ok().context("a row broke")?);
+        ended.collect()
+    })
 }
