@@ -50,13 +50,7 @@ pub fn write(folder: &Path, rows: &[Row]) -> Result<()> {
         let ticks = (0..=end as usize).map(|second| second as f64).collect();
         let x = Axis { title: "seconds since the model began", from: 0.0, to: end, ticks, log: false };
         let ticks = vec![1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0];
-        let y = Axis {
-            title: "age of a pose when it or a newer one came, ms",
-            from: 1.0,
-            to: 5000.0,
-            ticks,
-            log: true,
-        };
+        let y = Axis { title: "age of poses when they come, ms", from: 1.0, to: 5000.0, ticks, log: true };
         save(
             folder,
             "transfer-poses.svg",

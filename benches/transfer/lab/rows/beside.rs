@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use super::{CONVENE, HZ, LOOKSEE, UNCONTROLLED, begin_of, set_poses, set_times};
 use crate::lab::{
     Lab, pause,
-    peer::Peer,
-    poses::Sender,
+    peer::{Peer, time_of},
+    poses::{self, Sender},
     report::Row,
     rig::{Link, Rig},
 };
@@ -53,7 +53,7 @@ impl Transfer<'_> {
         let rig = Rig::new(self.link, 2, run)?;
         let mut host = Peer::host(rig.station(0), self.options)?;
         let mut guest = Peer::join(rig.station(1), rig.station(0), self.options)?;
-        let poses = Sender::start(vec![host.commands()], self.hz)?;
+        let sender = Sender::start(vec![host.commands()], self.hz)?;
         guest.wait_for_poses(1)?;
         let before = host.does(json!({ "command": "stats" }))?;
         pause(SETTLE)?;
@@ -68,8 +68,14 @@ impl Transfer<'_> {
         let begin_ns = begin_of(&opened, &guest)?;
         let last_byte_ns = set_times(&mut row, begin_ns, &guest, bytes, 1.0)?;
         pause(AFTER)?;
-        let written = poses.stop()?;
-        set_poses(&mut row, &written[0], &guest.arrivals(), begin_ns, last_byte_ns);
+        let written = sender.stop()?;
+        let arrivals = guest.arrivals();
+        set_poses(&mut row, &written[0], &arrivals, begin_ns, last_byte_ns);
+        let idle_delays =
+            poses::delays(&written[0], &arrivals, time_of(&idle)? - 1_000_000_000, time_of(&idle)?);
+        let idle_delays: Vec<f64> = idle_delays.into_iter().map(|(_, delay)| delay).collect();
+        row.set("idle_pose_p50_ms", poses::percentile(&idle_delays, 0.5));
+        row.set("idle_pose_p99_ms", poses::percentile(&idle_delays, 0.99));
         row.set("host_peak_mib", host.peak_mib());
         self.set_rest(&mut row, &host, &before, &idle, bytes);
         lab.trace(&row, run, &guest.events("stats"), begin_ns)?;
