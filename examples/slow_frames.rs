@@ -14,7 +14,7 @@ mod nets;
 
 use std::{path::PathBuf, time::Duration};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use bevy::prelude::*;
 use clap::Parser;
 use convene::{
@@ -61,7 +61,7 @@ fn main() -> Result<()> {
     };
     app::core(&mut app, options);
     app.add_systems(Last, || std::thread::sleep(FRAME));
-    app.run();
+    ensure!(app.run().is_success(), "the app failed");
     Ok(())
 }
 

@@ -62,10 +62,15 @@ pub fn verdicts(rows: &[Row]) -> Vec<Verdict> {
                 1.15,
                 false,
             );
+            let gap = get(name, mbit, "pose_longest_gap_ms");
+            judge(&format!("{name}, {mbit} Mbit/s: longest gap, ms"), gap, 60.0, false);
         }
     }
     for name in ["join", "join, model open"] {
         judge(&format!("{name}: first pose, ms"), any(name, "first_pose_ms"), 150.0, false);
+    }
+    for name in ["join, model open", "one of three guests stopped"] {
+        judge(&format!("{name}: longest gap, ms"), any(name, "pose_longest_gap_ms"), 60.0, false);
     }
     let (with, without) = ("one of three guests stopped", "none of three guests stopped");
     if let (Some(with), Some(without)) = (any(with, "pose_p99_ms"), any(without, "pose_p99_ms")) {
