@@ -114,7 +114,10 @@ fn run(
     let id = settings::new_participant_id();
     let colour = session::Colour::PALETTE[1];
     let identity = session::Identity { id, name: "Simulated guest".to_owned(), colour };
-    let net = Net::start(NetConfig { session: session::Config::new(identity), pace_megabits: Some(pace) })?;
+    let net = Net::start(NetConfig {
+        pace_megabits: Some(pace),
+        ..NetConfig::new(session::Config::new(identity))
+    })?;
     net.send(NetCommand::Join { address: format!("127.0.0.1:{port}") })?;
     let start = Instant::now();
     let mut model = model;

@@ -560,6 +560,8 @@ fn stats_json(stats: &Stats) -> Value {
                 "dropped_poses": traffic.dropped_poses,
                 "sent_bytes": traffic.sent_bytes,
                 "received_bytes": traffic.received_bytes,
+                "window_bytes": traffic.window_bytes,
+                "step_bytes": traffic.step_bytes,
             })
         })
         .collect();

@@ -11,6 +11,7 @@
 //! then, not later than [`Session::poll_timeout`] says, [`Session::handle_timeout`].
 
 mod alignment;
+mod arrivals;
 mod commands;
 mod deliveries;
 mod event;
@@ -21,6 +22,7 @@ mod messages;
 mod participants;
 mod peer;
 mod pose;
+mod poses;
 mod presence;
 mod settle;
 mod stage;
@@ -36,6 +38,7 @@ use bytes::Bytes;
 pub use alignment::{
     AlignmentError, MINIMUM_MARKER_DISTANCE, room_from_tracking, room_from_tracking_unaligned,
 };
+pub use arrivals::Stored;
 pub use deliveries::Delivery;
 pub use event::{
     CloseCause, Command, ContentId, Event, LeaveReason, Measure, Move, PeerId, SessionError, Transmit,
@@ -53,7 +56,7 @@ use crate::{
     transfer::{BulkConfig, Lane, Method, Outgoing},
     wire::{
         EXTENSION, Frame, Limits, MEETING_PREFIX, Message, VERSION, encode_frame,
-        message::{OpenModel, Version},
+        message::{OpenModel, PoseEntry, QuatJson, Vec3Json, Version},
     },
 };
 use participants::Participants;
@@ -126,8 +129,12 @@ pub struct Session {
     participants: Participants,
     stage: Stage,
     deliveries: deliveries::Deliveries,
+    /// Models that come in chunks, by id.
+    arrivals: BTreeMap<String, arrivals::Arrival>,
     body: Body,
-    pose_seq: u64,
+    pose_seq: u32,
+    /// Our latest pose, as it was sent.
+    last_pose: Option<PoseEntry>,
     roster_number: u64,
     roster_dirty: bool,
     /// The newest roster that was read.
@@ -148,8 +155,10 @@ impl Session {
             participants: Participants::default(),
             stage: Stage::default(),
             deliveries: deliveries::Deliveries::default(),
+            arrivals: BTreeMap::new(),
             body: Body::rest(),
             pose_seq: 0,
+            last_pose: None,
             roster_number: 0,
             roster_dirty: false,
             roster_seen: 0,
@@ -294,6 +303,7 @@ impl Session {
                     presence: p.presence,
                     body: p.body,
                     poses: p.poses,
+                    playout: p.playout.clone(),
                     pose_age: p.last_pose.map(|at| now.saturating_sub(at)),
                 })
                 .collect(),
@@ -310,6 +320,8 @@ impl Session {
                     shown: m.shown,
                     shared: m.shared,
                     glb: m.glb().cloned(),
+                    // Both ways of sending give the opener's very file.
+                    exact: m.glb().is_some(),
                     content: m.content_id(),
                     bytes: m.bytes(),
                     arriving: match m.content {
@@ -368,7 +380,8 @@ impl Session {
             version.name = Some(me.name.clone());
             version.colour = Some(me.colour.to_string());
             version.app = Some(self.config.app.clone());
-            version.methods = Some("raw".to_owned());
+            let methods: Vec<&str> = self.config.methods.iter().map(|m| m.as_str()).collect();
+            version.methods = Some(methods.join(","));
         }
         Message::Version(version)
     }
@@ -400,21 +413,13 @@ impl Session {
     }
 
     fn broadcast_bytes(&mut self, except: Option<PeerId>, message: &Message, head: Bytes, tail: Bytes) {
-        let optional = matches!(message, Message::WandPosition(_));
-        let now = self.now;
-        let to: Vec<PeerId> = self
-            .peers
-            .values()
-            .filter(|p| p.is_accepted() && Some(p.id) != except)
-            // A LookSee peer that is silent reads nothing: poses would pile up for it.
-            .filter(|p| {
-                !optional || p.is_convene() || now.saturating_sub(p.last_byte) < presence::STALE_AFTER
-            })
-            .map(|p| p.id)
-            .collect();
+        let to: Vec<PeerId> =
+            self.accepted_peers().into_iter().filter(|peer| Some(*peer) != except).collect();
         for peer in to {
             if let Message::ModelShown(m) = message {
                 self.expect_echo(peer, &m.model_id, m.shown);
+                let (model_id, shown) = (m.model_id.clone(), m.shown);
+                self.transmits.push_back(Transmit::Shown { peer, model_id, shown });
             }
             self.note_sent(peer, message);
             self.send_bytes(peer, lane_of(message), head.clone(), tail.clone());
@@ -430,15 +435,14 @@ impl Session {
 
     /// An OpenModel frame, its bytes shared with everybody who gets it.
     fn model_frame(&self, model: &Model) -> Option<(Lane, Bytes, Bytes)> {
-        use crate::wire::coordinates::{position_to_wire, rotation_to_wire};
         let glb = model.glb()?.clone();
-        let pose = self.stage.world_pose(model);
+        let (position, rotation, scale) = self.place_on_wire(model);
         let open = OpenModel {
             model_id: model.id.clone(),
             model_name: model.name.clone(),
-            position: messages::not_zero(position_to_wire(pose.position)),
-            rotation: rotation_to_wire(pose.rotation),
-            scale: model.local.scale,
+            position,
+            rotation,
+            scale,
             opener: if self.config.looksee_only { None } else { model.opener.clone() },
         };
         let head = open.encode_head();
@@ -448,10 +452,26 @@ impl Session {
         Some((Lane::Model { model_id: model.id.clone() }, frame.into(), glb))
     }
 
+    /// World position and rotation of a model and its scale within the scene.
+    fn place_on_wire(&self, model: &Model) -> (Vec3Json, QuatJson, f32) {
+        use crate::wire::coordinates::{position_to_wire, rotation_to_wire};
+        let pose = self.stage.world_pose(model);
+        let position = messages::not_zero(position_to_wire(pose.position));
+        (position, rotation_to_wire(pose.rotation), model.local.scale)
+    }
+
+    /// A model that is whole: an offer to those that take chunks, all of it to the
+    /// others.
     fn send_model(&mut self, model_id: &str, to: &[PeerId]) {
+        self.offer_model(model_id, to);
+        let plain = |peer: &&PeerId| self.peers.get(peer).is_some_and(|p| !p.takes_chunks());
+        let to: Vec<PeerId> = to.iter().filter(plain).copied().collect();
+        if to.is_empty() {
+            return;
+        }
         let Some(model) = self.stage.get(model_id) else { return };
         let Some((lane, head, tail)) = self.model_frame(model) else { return };
-        for &peer in to {
+        for peer in to {
             self.note_model_sent(peer, model_id);
             self.send_bytes(peer, lane.clone(), head.clone(), tail.clone());
             self.note_delivery(peer, model_id);
@@ -476,6 +496,7 @@ impl Session {
         for participant in self.participants.drain() {
             self.events.push_back(Event::ParticipantLeft { id: participant.device_id });
         }
+        self.arrivals.clear();
         let unfinished: Vec<String> =
             self.stage.models().iter().filter(|m| m.glb().is_none()).map(|m| m.id.clone()).collect();
         self.deliveries.clear();
@@ -505,6 +526,9 @@ fn lane_of(message: &Message) -> Lane {
         }
         Message::CloseModel(m) => Lane::Closed { model_id: m.model_id.clone() },
         Message::Ping(_) | Message::Pong(_) => Lane::Urgent,
+        Message::Poses(entries) => Lane::Pose {
+            device_id: entries.first().map(|entry| entry.wand.device_id.clone()).unwrap_or_default(),
+        },
         _ => Lane::Ordered,
     }
 }

@@ -23,7 +23,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("workers", &["threads"]),
     ("files", &[]),
     ("model", &[]),
-    ("net", &["files", "notice", "session", "threads", "transfer", "wire"]),
+    ("store", &["transfer"]),
+    ("net", &["files", "notice", "session", "store", "threads", "transfer", "wire"]),
     ("notice", &["net", "opening", "session"]),
     ("settings", &["notice", "session", "threads", "wire"]),
     ("opening", &["model", "notice", "session", "settings"]),
@@ -38,16 +39,16 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("main", EVERYTHING),
 ];
 const LAYER_1: &[&str] = &[
-    "files", "logbook", "model", "motion", "net", "notice", "opening", "session", "settings", "threads",
-    "transfer", "wire", "workers",
+    "files", "logbook", "model", "motion", "net", "notice", "opening", "session", "settings", "store",
+    "threads", "transfer", "wire", "workers",
 ];
 const LAYER_1_AND_APP: &[&str] = &[
-    "app", "files", "logbook", "model", "motion", "net", "notice", "opening", "session", "settings",
+    "app", "files", "logbook", "model", "motion", "net", "notice", "opening", "session", "settings", "store",
     "threads", "transfer", "wire", "workers",
 ];
 const EVERYTHING: &[&str] = &[
     "app", "cli", "demo", "files", "headless", "logbook", "model", "motion", "net", "notice", "opening",
-    "platform", "session", "settings", "threads", "transfer", "wire", "workers",
+    "platform", "session", "settings", "store", "threads", "transfer", "wire", "workers",
 ];
 
 /// Paths that a layer may not name, as prefixes.

@@ -17,11 +17,13 @@ use super::{
     inbox::Inbox,
     listener::Listener,
     pace::Pace,
-    peer::{ArrivingBytes, PeerHandle},
+    peer::{ArrivingBytes, PeerHandle, Surroundings},
+    storing::Storing,
 };
 use crate::{
-    session::{CloseCause, Event, LeaveReason, PeerId, Phase, Session, Transmit},
+    session::{CloseCause, Event, LeaveReason, PeerId, Phase, Session, Stored, Transmit},
     threads,
+    transfer::Holding,
     wire::MEETING_PORT,
 };
 
@@ -45,7 +47,7 @@ pub(super) struct Driver {
     events: Sender<NetEvent>,
     inputs: Receiver<Input>,
     to_driver: Sender<Input>,
-    start: Instant,
+    storing: Storing,
     peers: BTreeMap<PeerId, PeerHandle>,
     /// Connections that the session has given up and whose threads still run.
     closing: Vec<PeerHandle>,
@@ -68,9 +70,10 @@ impl Driver {
         commands: Receiver<NetCommand>,
         woken: Receiver<()>,
         events: Sender<NetEvent>,
-    ) -> Self {
+    ) -> std::io::Result<Self> {
         let (to_driver, inputs) = bounded(256);
-        Self {
+        let storing = Storing::start(config.cache.clone(), to_driver.clone())?;
+        Ok(Self {
             config,
             session,
             shared,
@@ -79,7 +82,7 @@ impl Driver {
             events,
             inputs,
             to_driver,
-            start: Instant::now(),
+            storing,
             peers: BTreeMap::new(),
             closing: Vec::new(),
             next_peer: 1,
@@ -91,11 +94,11 @@ impl Driver {
             dirty: true,
             published_at: Duration::ZERO,
             lost_events: 0,
-        }
+        })
     }
 
     fn now(&self) -> Duration {
-        self.start.elapsed()
+        self.shared.start.elapsed()
     }
 
     pub fn run(mut self) {
@@ -204,6 +207,24 @@ impl Driver {
                     self.let_go(handle);
                 }
             }
+            Input::Fault(peer, fault) => {
+                self.session.handle_closed(peer, CloseCause::Fault(fault), now);
+                if let Some(handle) = self.peers.remove(&peer) {
+                    handle.cut();
+                    self.closing.push(handle);
+                }
+            }
+            Input::Found(model_id, holding, file) => {
+                self.session.handle_found(&model_id, holding, file, now);
+            }
+            Input::Stored(peer, channel, stored) => {
+                let fresh = matches!(stored, Stored::Covered(_) | Stored::Whole(_));
+                self.session.handle_stored(peer, channel, stored, now);
+                if fresh {
+                    // Somebody may be waiting for just this chunk.
+                    self.peers.values_mut().for_each(PeerHandle::wake_if_serving);
+                }
+            }
             Input::File(event) => self.tell(event),
         }
     }
@@ -224,9 +245,16 @@ impl Driver {
         let id = PeerId(self.next_peer);
         self.next_peer += 1;
         let pace = self.config.pace_megabits.map(|megabits| Pace::new(megabits, Instant::now()));
-        let limits = self.config.session.limits;
-        let handle =
-            PeerHandle::start(id, stream, limits, self.arriving.clone(), pace, self.to_driver.clone())?;
+        let around = Surroundings {
+            limits: self.config.session.limits,
+            bulk: self.config.session.bulk,
+            arriving: self.arriving.clone(),
+            pace,
+            inputs: self.to_driver.clone(),
+            store: self.storing.jobs(),
+            start: self.shared.start,
+        };
+        let handle = PeerHandle::start(id, stream, around)?;
         self.peers.insert(id, handle);
         Ok(id)
     }
@@ -363,6 +391,33 @@ impl Driver {
                         self.let_go(handle);
                     }
                 }
+                Transmit::Lookup { model_id, representation, source_bytes } => {
+                    if !self.storing.lookup(model_id.clone(), representation, source_bytes) {
+                        // Nothing is looked for then: all of it is asked for.
+                        let holding = Arc::new(Holding::empty(representation, source_bytes));
+                        let now = self.now();
+                        self.session.handle_found(&model_id, holding, None, now);
+                    }
+                }
+                Transmit::Extended { peer } => self.with(peer, PeerHandle::extended),
+                Transmit::RoundTrip { peer, round_trip } => {
+                    self.with(peer, |handle| handle.round_trip(round_trip));
+                }
+                Transmit::Receive { peer, channel, holding, priority } => {
+                    self.with(peer, |handle| handle.receive(channel, holding, priority));
+                }
+                Transmit::StopReceiving { peer, channel } => {
+                    self.with(peer, |handle| handle.stop_receiving(channel));
+                }
+                Transmit::Serve { peer, channel, model_id, holding, chunks, priority } => {
+                    self.with(peer, |handle| handle.serve(channel, model_id, holding, chunks, priority));
+                }
+                Transmit::StopServing { peer, model_id } => {
+                    self.with(peer, |handle| handle.stop_serving(&model_id));
+                }
+                Transmit::Shown { peer, model_id, shown } => {
+                    self.with(peer, |handle| handle.set_shown(&model_id, shown));
+                }
             }
         }
         while let Some(event) = self.session.poll_event() {
@@ -370,6 +425,12 @@ impl Driver {
         }
         for handle in self.peers.values_mut() {
             handle.wake();
+        }
+    }
+
+    fn with(&mut self, peer: PeerId, act: impl FnOnce(&mut PeerHandle)) {
+        if let Some(handle) = self.peers.get_mut(&peer) {
+            act(handle);
         }
     }
 

@@ -5,11 +5,11 @@
 //! empties an [`Outbox`] that the driver fills under a lock held for a copy.
 
 use std::{
-    io::{self, ErrorKind, Read, Write},
+    io::{self, ErrorKind, IoSlice, Read, Write},
     net::{Shutdown, TcpStream},
     sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering},
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering},
     },
     thread::JoinHandle,
     time::{Duration, Instant},
@@ -19,11 +19,14 @@ use bytes::Bytes;
 use crossbeam_channel::Sender;
 use mio::{Events, Interest, Poll, Token, Waker};
 
-use super::{Input, pace::Pace};
+use super::{Input, pace::Pace, storing::Job};
 use crate::{
     session::{CloseCause, PeerId},
     threads,
-    transfer::{Lane, Outbox, Outgoing, TooSlow},
+    transfer::{
+        BulkConfig, Holding, Inbound, Intercepted, Lane, Outbox, Outgoing, Priority, TooSlow, automatic_step,
+        intercept,
+    },
     wire::{Frame, FrameAssembler, Limits, WireError},
 };
 
@@ -44,11 +47,19 @@ const FLUSH_TIME: Duration = Duration::from_secs(2);
 const LINGER_TIME: Duration = Duration::from_millis(500);
 /// Unsent bytes that the system may hold; what is beyond waits in the outbox,
 /// where a newer pose replaces an older one.
-#[cfg(any(target_os = "linux", target_os = "android"))]
 const NOT_SENT_BYTES: u32 = 128 << 10;
 /// LookSee loads models within its read loop: it may read nothing for minutes.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 const USER_TIMEOUT: Duration = Duration::from_secs(600);
+
+/// The same for a Convene peer: within these, as its link needs it.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+const UNSENT_LEAST: u32 = 16 << 10;
+#[cfg(any(target_os = "linux", target_os = "android"))]
+const UNSENT_MOST: u32 = 256 << 10;
+/// A Convene peer answers pings whatever else it does.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+const EXTENDED_USER_TIMEOUT: Duration = Duration::from_secs(15);
 
 const RUN: u8 = 0;
 /// Send what is queued, then close.
@@ -78,9 +89,17 @@ impl ArrivingBytes {
     }
 }
 
+/// What the threads of a connection, the driver and the store share.
 #[derive(Debug)]
-struct Shared {
+pub(super) struct Link {
+    pub id: PeerId,
     outbox: Mutex<Outbox>,
+    inbound: Mutex<Inbound>,
+    /// The store knows already that something has come.
+    pub store_called: AtomicBool,
+    /// The other side speaks our extension.
+    extended: AtomicBool,
+    start: Instant,
     state: AtomicU8,
     reader: Waker,
     writer: Waker,
@@ -88,7 +107,7 @@ struct Shared {
     received_bytes: AtomicU64,
 }
 
-impl Shared {
+impl Link {
     fn set_state(&self, state: u8) {
         self.state.fetch_max(state, Ordering::AcqRel);
         for waker in [&self.reader, &self.writer] {
@@ -102,8 +121,23 @@ impl Shared {
         self.state.load(Ordering::Acquire)
     }
 
-    fn outbox(&self) -> std::sync::MutexGuard<'_, Outbox> {
+    pub fn outbox(&self) -> MutexGuard<'_, Outbox> {
         self.outbox.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn inbound(&self) -> MutexGuard<'_, Inbound> {
+        self.inbound.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The session's clock.
+    pub fn now(&self) -> Duration {
+        self.start.elapsed()
+    }
+
+    pub fn wake_writer(&self) {
+        if let Err(error) = self.writer.wake() {
+            tracing::debug!("a writer could not be woken: {error}");
+        }
     }
 }
 
@@ -111,7 +145,7 @@ impl Shared {
 #[derive(Debug)]
 pub(super) struct PeerHandle {
     pub id: PeerId,
-    shared: Arc<Shared>,
+    shared: Arc<Link>,
     threads: Vec<JoinHandle<()>>,
     needs_wake: bool,
     last_count: (Instant, u64, u64),
@@ -132,23 +166,44 @@ pub struct Traffic {
     pub send_rate: f64,
     /// Bytes a second received since the last `stats`.
     pub receive_rate: f64,
+    /// Bytes of models that the other side may have on its way to us.
+    pub window_bytes: u64,
+    /// Bytes of a model in the latest frame that we sent.
+    pub step_bytes: usize,
+}
+
+/// What a connection works with.
+#[derive(Debug)]
+pub(super) struct Surroundings {
+    pub limits: Limits,
+    pub bulk: BulkConfig,
+    pub arriving: Arc<ArrivingBytes>,
+    pub pace: Option<Pace>,
+    pub inputs: Sender<Input>,
+    pub store: Option<Sender<Job>>,
+    /// When the session's clock was zero.
+    pub start: Instant,
 }
 
 impl PeerHandle {
     /// Starts both threads for a connected socket.
-    pub fn start(
-        id: PeerId,
-        stream: TcpStream,
-        limits: Limits,
-        arriving: Arc<ArrivingBytes>,
-        pace: Option<Pace>,
-        inputs: Sender<Input>,
-    ) -> io::Result<Self> {
+    pub fn start(id: PeerId, stream: TcpStream, around: Surroundings) -> io::Result<Self> {
+        let Surroundings { limits, bulk, arriving, pace, inputs, store, start } = around;
         prepare(&stream)?;
+        let mut outbox = Outbox::new();
+        match bulk.step {
+            Some(step) => outbox.bulk().steps().set_connection(Some(Arc::new(move |_| step))),
+            None => outbox.bulk().steps().set_connection(Some(Arc::new(automatic_step))),
+        }
         let reader_poll = Poll::new()?;
         let writer_poll = Poll::new()?;
-        let shared = Arc::new(Shared {
-            outbox: Mutex::new(Outbox::new()),
+        let shared = Arc::new(Link {
+            id,
+            outbox: Mutex::new(outbox),
+            inbound: Mutex::new(Inbound::new(bulk.window)),
+            store_called: AtomicBool::new(false),
+            extended: AtomicBool::new(false),
+            start,
             state: AtomicU8::new(RUN),
             reader: Waker::new(reader_poll.registry(), WAKE)?,
             writer: Waker::new(writer_poll.registry(), WAKE)?,
@@ -171,6 +226,7 @@ impl PeerHandle {
             reserved: 0,
             assembler: FrameAssembler::new(limits),
             inputs: inputs.clone(),
+            store,
             last_progress: Instant::now(),
         };
         let writer = Writer {
@@ -181,6 +237,10 @@ impl PeerHandle {
             batch: Vec::new(),
             batch_sent: 0,
             tail: Bytes::new(),
+            tail_is_paced: false,
+            pause: None,
+            extended: false,
+            unsent_limit: NOT_SENT_BYTES,
         };
         handle.threads.push(threads::spawn(format!("peer-{}-read", id.0), move || reader.run())?);
         let started = threads::spawn(format!("peer-{}-write", id.0), move || {
@@ -209,11 +269,76 @@ impl PeerHandle {
 
     /// Tells the writer that something was queued.
     pub fn wake(&mut self) {
-        if std::mem::take(&mut self.needs_wake)
-            && let Err(error) = self.shared.writer.wake()
-        {
-            tracing::debug!("a writer could not be woken: {error}");
+        if std::mem::take(&mut self.needs_wake) {
+            self.shared.wake_writer();
         }
+    }
+
+    /// Something may be there now that the other side has asked for.
+    pub fn wake_if_serving(&mut self) {
+        if !self.shared.outbox().bulk().is_empty() {
+            self.needs_wake = true;
+        }
+    }
+
+    /// The other side speaks our extension.
+    pub fn extended(&mut self) {
+        self.shared.extended.store(true, Ordering::Release);
+        self.needs_wake = true;
+    }
+
+    /// A ping was answered.
+    pub fn round_trip(&mut self, round_trip: Duration) {
+        self.shared.inbound().round_trip(round_trip, self.shared.now());
+    }
+
+    /// Takes chunks over a channel that is being asked for.
+    pub fn receive(&mut self, channel: u16, holding: Arc<Holding>, priority: Priority) {
+        let now = self.shared.now();
+        let credits = {
+            let mut inbound = self.shared.inbound();
+            inbound.open(channel, holding, priority, now);
+            inbound.grants(now)
+        };
+        let mut outbox = self.shared.outbox();
+        credits.into_iter().for_each(|credit| outbox.push_credit(credit));
+        self.needs_wake = true;
+    }
+
+    /// Takes no more over a channel.
+    pub fn stop_receiving(&mut self, channel: u16) {
+        let credits = {
+            let mut inbound = self.shared.inbound();
+            inbound.close(channel);
+            inbound.grants(self.shared.now())
+        };
+        let mut outbox = self.shared.outbox();
+        outbox.drop_credit(channel);
+        credits.into_iter().for_each(|credit| outbox.push_credit(credit));
+        self.needs_wake = true;
+    }
+
+    /// Sends chunks over a channel.
+    pub fn serve(
+        &mut self,
+        channel: u16,
+        model_id: String,
+        holding: Arc<Holding>,
+        chunks: Vec<u32>,
+        priority: Priority,
+    ) {
+        self.shared.outbox().bulk().open(channel, model_id, holding, chunks, priority);
+        self.needs_wake = true;
+    }
+
+    /// Sends nothing more of a model.
+    pub fn stop_serving(&mut self, model_id: &str) {
+        self.shared.outbox().bulk().stop_model(model_id);
+    }
+
+    /// A model was shown or hidden.
+    pub fn set_shown(&mut self, model_id: &str, shown: bool) {
+        self.shared.outbox().bulk().set_shown(model_id, shown);
     }
 
     /// Sends what is queued, then closes.
@@ -247,8 +372,11 @@ impl PeerHandle {
         let (since, sent_then, received_then) = self.last_count;
         let seconds = since.elapsed().as_secs_f64().max(1e-3);
         self.last_count = (Instant::now(), sent_bytes, received_bytes);
-        let outbox = self.shared.outbox();
+        let window_bytes = self.shared.inbound().window_bytes();
+        let mut outbox = self.shared.outbox();
         Traffic {
+            window_bytes,
+            step_bytes: outbox.bulk().last_step(),
             queued_bytes: outbox.waiting_bytes(),
             dropped_poses: outbox.dropped_poses(),
             sent_bytes,
@@ -281,12 +409,13 @@ struct Reader {
     id: PeerId,
     stream: mio::net::TcpStream,
     poll: Poll,
-    shared: Arc<Shared>,
+    shared: Arc<Link>,
     arriving: Arc<ArrivingBytes>,
     /// Of those, ours.
     reserved: usize,
     assembler: FrameAssembler,
     inputs: Sender<Input>,
+    store: Option<Sender<Job>>,
     last_progress: Instant,
 }
 
@@ -357,6 +486,11 @@ impl Reader {
                     self.reserved = header.glb_bytes;
                 }
                 Some(Frame::Model(_)) => self.release(),
+                Some(Frame::Message(payload)) if self.shared.extended.load(Ordering::Acquire) => {
+                    if self.intercept(payload)? {
+                        continue;
+                    }
+                }
                 Some(_) => {}
             }
             if let Some(frame) = frame {
@@ -370,6 +504,28 @@ impl Reader {
             self.inputs.send(Input::Progress(self.id, progress)).map_err(gone)?;
         }
         Ok(())
+    }
+
+    /// Whether it was about a transfer's bytes, which the session need not see.
+    fn intercept(&self, payload: &Bytes) -> Result<bool, CloseCause> {
+        let link = &self.shared;
+        let intercepted = intercept(payload, &link.inbound, &link.outbox, link.now())
+            .map_err(|error| CloseCause::Fault(error.to_string()))?;
+        match intercepted {
+            Intercepted::Not => return Ok(false),
+            Intercepted::Handled => {}
+            Intercepted::Writer => link.wake_writer(),
+            Intercepted::Store => {
+                if let Some(store) = &self.store
+                    && !link.store_called.swap(true, Ordering::AcqRel)
+                    // Full: far more connections than there can be.
+                    && store.try_send(Job::Arrived(link.clone())).is_err()
+                {
+                    link.store_called.store(false, Ordering::Release);
+                }
+            }
+        }
+        Ok(true)
     }
 
     fn release(&mut self) {
@@ -386,13 +542,19 @@ impl Drop for Reader {
 struct Writer {
     stream: mio::net::TcpStream,
     poll: Poll,
-    shared: Arc<Shared>,
+    shared: Arc<Link>,
     pace: Option<Pace>,
     /// Whole small frames, and the head of a model's.
     batch: Vec<u8>,
     batch_sent: usize,
     /// What is left of a model's bytes.
     tail: Bytes,
+    /// The pace has counted them already.
+    tail_is_paced: bool,
+    /// What the pace asks to wait for, though bulk is ready.
+    pause: Option<Duration>,
+    extended: bool,
+    unsent_limit: u32,
 }
 
 impl Writer {
@@ -424,13 +586,15 @@ impl Writer {
                 _ => {}
             }
             if self.is_done() {
+                self.adapt();
                 self.fill();
             }
             if self.is_done() {
                 if flush_until.is_some() {
                     return Ok(());
                 }
-                self.wait(&mut events, None)?;
+                let pause = self.pause;
+                self.wait(&mut events, pause)?;
                 continue;
             }
             match self.write_some() {
@@ -453,22 +617,86 @@ impl Writer {
     fn fill(&mut self) {
         self.batch.clear();
         self.batch_sent = 0;
+        self.tail_is_paced = false;
+        self.pause = None;
+        let now = self.shared.now();
+        let upcoming = self.shared.outbox().bulk().upcoming();
+        if let Some((holding, index)) = upcoming {
+            // Hashed here, if it was not yet, and not under the lock.
+            holding.chunk(index);
+        }
         let mut outbox = self.shared.outbox();
-        while self.batch.len() < BATCH_BYTES {
+        let starves = outbox.bulk_starves(now);
+        while self.batch.len() < BATCH_BYTES && !starves {
             let Some(next) = outbox.pop() else { break };
             self.batch.extend_from_slice(&next.head);
             let is_model = matches!(next.lane, Lane::Model { .. });
             if is_model || next.tail.len() > BATCH_BYTES {
                 self.tail = next.tail;
-                break;
+                return;
             }
             self.batch.extend_from_slice(&next.tail);
         }
+        if self.batch.len() >= BATCH_BYTES || !outbox.bulk().is_ready() {
+            return;
+        }
+        let mut limit = usize::MAX;
+        if let Some(pace) = &mut self.pace {
+            match pace.allow(STEP_BYTES, Instant::now()) {
+                Ok(allowed) => limit = allowed,
+                Err(wait) => {
+                    self.pause = Some(wait);
+                    return;
+                }
+            }
+        }
+        if let Some(step) = outbox.pop_bulk(limit, now) {
+            if let Some(pace) = &mut self.pace {
+                pace.spend(step.len());
+            }
+            self.batch.extend_from_slice(&step.head);
+            self.tail = step.tail;
+            self.tail_is_paced = true;
+        }
+    }
+
+    /// Socket options that depend on who is at the other end and how fast it is.
+    fn adapt(&mut self) {
+        let extended = self.shared.extended.load(Ordering::Acquire);
+        let begins = extended && !std::mem::replace(&mut self.extended, extended);
+        #[cfg(any(target_os = "linux", target_os = "android"))]
+        if extended {
+            // What lies unsent in the system cannot be overtaken any more: five
+            // milliseconds of the link are enough to keep it busy.
+            let rate = self.shared.outbox().bulk().rate();
+            let wanted = ((rate * 0.005) as u32).clamp(UNSENT_LEAST, UNSENT_MOST);
+            if begins || wanted >= 2 * self.unsent_limit || wanted * 2 <= self.unsent_limit {
+                self.unsent_limit = wanted;
+                let socket = socket2::SockRef::from(&self.stream);
+                let results = [
+                    socket.set_tcp_notsent_lowat(wanted),
+                    if begins { socket.set_tcp_user_timeout(Some(EXTENDED_USER_TIMEOUT)) } else { Ok(()) },
+                ];
+                for error in results.into_iter().filter_map(Result::err) {
+                    tracing::debug!("a socket option could not be set: {error}");
+                }
+            }
+        }
+        #[cfg(not(any(target_os = "linux", target_os = "android")))]
+        let _ = begins;
     }
 
     /// Writes once. Some: the pace asks to wait.
     fn write_some(&mut self) -> io::Result<Option<Duration>> {
-        let written = if self.batch_sent < self.batch.len() {
+        let written = if self.tail_is_paced {
+            // Small frames and a step of a model at once.
+            let batch = &self.batch[self.batch_sent..];
+            let written = self.stream.write_vectored(&[IoSlice::new(batch), IoSlice::new(&self.tail)])?;
+            let of_batch = written.min(batch.len());
+            self.batch_sent += of_batch;
+            self.tail = self.tail.slice(written - of_batch..);
+            written
+        } else if self.batch_sent < self.batch.len() {
             let written = self.stream.write(&self.batch[self.batch_sent..])?;
             self.batch_sent += written;
             written

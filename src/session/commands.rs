@@ -1,12 +1,17 @@
 //! What the person here wants.
 
+use std::sync::Arc;
+
 use super::{
     Command, Content, Delivery, Event, LeaveReason, Model, Move, Placement, Role, Session, SessionError,
     host::visible_name,
 };
-use crate::wire::{
-    Message,
-    message::{CloseModel, ModelShown},
+use crate::{
+    transfer::Holding,
+    wire::{
+        Message,
+        message::{CloseModel, ModelShown},
+    },
 };
 
 impl Session {
@@ -48,10 +53,13 @@ impl Session {
                     shared,
                     opener: Some(self.own_id()),
                     measure: Some(measure),
+                    holdings: vec![Arc::new(Holding::whole(content, glb.clone()))],
                     content: Content::Here { glb, id: content },
                     failed: None,
                     received: false,
                     cancelled: false,
+                    offered: None,
+                    kept: false,
                 });
                 if shared {
                     let peers = self.accepted_peers();
@@ -153,8 +161,8 @@ impl Session {
                 }
                 self.body = body;
                 if self.in_meeting() {
-                    let message = self.pose_message(stamp.max(1));
-                    self.broadcast(&message);
+                    let entry = self.own_pose(stamp);
+                    self.pass_pose(None, &entry);
                 }
                 Ok(())
             }

@@ -46,8 +46,7 @@ impl Session {
         if self.role == Role::Joining(peer) {
             self.role = Role::Guest(peer);
             self.events.push_back(Event::Joined);
-            let pose = self.pose_message(0);
-            self.send(peer, &pose);
+            self.send_own_pose(peer);
         }
     }
 

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::{Body, Client, Colour, PeerId, Presence};
+use crate::transfer::Playout;
 
 /// Participants that one meeting may have, the cap on what a host may make us
 /// keep.
@@ -25,6 +26,8 @@ pub struct Participant {
     pub presence: Presence,
     /// Its latest pose.
     pub body: Option<Body>,
+    /// The latest poses, for showing them evenly.
+    pub playout: Playout<Body>,
     /// When that came.
     pub last_pose: Option<Duration>,
     /// How many poses came.
@@ -46,6 +49,7 @@ impl Participant {
             client: Client::LookSee,
             presence: Presence::Live,
             body: None,
+            playout: Playout::default(),
             last_pose: None,
             poses: 0,
             peer: Some(peer),

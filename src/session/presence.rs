@@ -79,7 +79,8 @@ impl Session {
             .peers
             .values()
             .filter(|p| {
-                p.is_convene() && p.ping_sent_at.is_none_or(|at| now.saturating_sub(at) >= PING_INTERVAL)
+                let every = if self.is_receiving_from(p.id) { TICK } else { PING_INTERVAL };
+                p.is_convene() && p.ping_sent_at.is_none_or(|at| now.saturating_sub(at) >= every)
             })
             .map(|p| p.id)
             .collect();
@@ -99,7 +100,9 @@ impl Session {
             // Only what we sent, and not so long ago.
             if p.ping_sent_at.is_some_and(|last| sent_at <= last) && now.saturating_sub(sent_at) < AWAY_AFTER
             {
-                p.round_trip = Some(now.saturating_sub(sent_at));
+                let round_trip = now.saturating_sub(sent_at);
+                p.round_trip = Some(round_trip);
+                self.transmits.push_back(Transmit::RoundTrip { peer, round_trip });
             }
         }
     }

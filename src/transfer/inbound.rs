@@ -7,13 +7,13 @@
 
 use std::{
     collections::{BTreeMap, VecDeque},
-    sync::Arc,
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
 use bytes::Bytes;
 
-use super::{Holding, Priority, ReceiveWindow, Tuner, WindowError, WindowMode};
+use super::{ChunkAssembler, Holding, Priority, ReceiveWindow, Tuner, WindowError, WindowMode};
 
 /// Frames that may wait for the store; windows bound their bytes.
 const MAXIMUM_PIECES: usize = 1 << 14;
@@ -29,6 +29,8 @@ pub struct Piece {
     pub channel: u16,
     /// What it is a part of.
     pub holding: Arc<Holding>,
+    /// Puts its chunks together.
+    pub assembler: Arc<Mutex<ChunkAssembler>>,
     /// Bytes of the channel's stream; the end of the stream where there are none.
     pub bytes: Option<Bytes>,
 }
@@ -45,6 +47,7 @@ pub struct Credit {
 #[derive(Debug)]
 struct Receiving {
     holding: Arc<Holding>,
+    assembler: Arc<Mutex<ChunkAssembler>>,
     window: ReceiveWindow,
     priority: Priority,
     /// Offsets beyond which bytes come only by grants of that time.
@@ -85,6 +88,7 @@ impl Inbound {
         self.closed.retain(|(closed, _)| *closed != channel);
         let receiving = Receiving {
             holding,
+            assembler: Arc::default(),
             window: ReceiveWindow::default(),
             priority,
             grants: VecDeque::new(),
@@ -141,8 +145,8 @@ impl Inbound {
             receiving.grants.pop_front();
             self.tuner.granted_byte_came(now.saturating_sub(at));
         }
-        let holding = receiving.holding.clone();
-        self.put(Piece { channel, holding, bytes: Some(bytes) })
+        let piece = receiving.piece(channel, Some(bytes));
+        self.put(piece)
     }
 
     /// The sender says that it has sent all. Whether the store has to look.
@@ -154,8 +158,8 @@ impl Inbound {
         if std::mem::replace(&mut receiving.done, true) {
             return Err(WindowError::WrongLength);
         }
-        let holding = receiving.holding.clone();
-        self.put(Piece { channel, holding, bytes: None })
+        let piece = receiving.piece(channel, None);
+        self.put(piece)
     }
 
     fn put(&mut self, piece: Piece) -> Result<bool, WindowError> {
@@ -268,6 +272,10 @@ impl Inbound {
 }
 
 impl Receiving {
+    fn piece(&self, channel: u16, bytes: Option<Bytes>) -> Piece {
+        Piece { channel, holding: self.holding.clone(), assembler: self.assembler.clone(), bytes }
+    }
+
     fn grant(&mut self, max_offset: u64, now: Duration) {
         let before = self.window.max_offset();
         if self.window.grant(max_offset) {
