@@ -34,3 +34,5 @@ mod presence;
 mod relay;
 #[path = "session/shown.rs"]
 mod shown;
+#[path = "session/transfers.rs"]
+mod transfers;
