@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use super::{CONVENE, HZ, LOOKSEE, begin_of, set_poses, set_times};
+use super::{CONVENE, HZ, LOOKSEE, set_poses, set_times};
 use crate::lab::{
     Lab, pause,
     peer::{Peer, time_of},
@@ -37,27 +37,25 @@ fn measure(lab: &Lab, mbit: f64, name: &str, options: &[&str], run: u64) -> Resu
     pause(Duration::from_millis(1200))?;
     let opened = opener.open(&lab.models.surface)?;
     let mut relayed = Row::new(format!("air, relayed, {name}"), link);
-    let begin_ns = time_of(&opened)?;
+    let relayed_ns = time_of(&opened)?;
     // From opener to host and from host to receiver: two copies through the air.
-    let last_byte_ns = set_times(&mut relayed, begin_ns, &receiver, bytes, 2.0)?;
+    let relayed_end_ns = set_times(&mut relayed, relayed_ns, &receiver, bytes, 2.0)?;
     pause(Duration::from_millis(300))?;
-    let written = poses.stop()?;
-    set_poses(&mut relayed, &written[0], &receiver.arrivals(), begin_ns, last_byte_ns);
-    relayed.set("host_peak_mib", host.peak_mib());
-    set_ideal(&mut relayed, bytes, mbit, 2.0);
 
     let late = Peer::joining(rig.station(3), at_host, options)?;
-    let poses = Sender::start(vec![host.commands()], HZ)?;
-    let mut late_row = Row::new(format!("air, late joiner, {name}"), link);
-    let offered = late.wait_for("model_offered")?;
-    let begin_ns = begin_of(&offered, &late)?;
-    let last_byte_ns = set_times(&mut late_row, begin_ns, &late, bytes, 1.0)?;
+    let mut later = Row::new(format!("air, late joiner, {name}"), link);
+    let later_ns = time_of(&late.wait_for("model_offered")?)?;
+    let later_end_ns = set_times(&mut later, later_ns, &late, bytes, 1.0)?;
     pause(Duration::from_millis(300))?;
+
     let written = poses.stop()?;
-    set_poses(&mut late_row, &written[0], &late.arrivals(), begin_ns, last_byte_ns);
-    late_row.set("host_peak_mib", host.peak_mib());
-    set_ideal(&mut late_row, bytes, mbit, 1.0);
-    Ok([relayed, late_row])
+    set_poses(&mut relayed, &written[0], &receiver.arrivals(), relayed_ns, relayed_end_ns);
+    set_poses(&mut later, &written[0], &late.arrivals(), later_ns, later_end_ns);
+    for (row, copies) in [(&mut relayed, 2.0), (&mut later, 1.0)] {
+        set_ideal(row, bytes, mbit, copies);
+        row.set("host_peak_mib", host.peak_mib());
+    }
+    Ok([relayed, later])
 }
 
 /// The time beside that of all copies' bytes at the air's rate.
