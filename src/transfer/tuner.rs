@@ -201,7 +201,7 @@ impl Tuner {
         if now.saturating_sub(self.round.began) > idle + TARGET {
             self.round = Round { began: now, number: self.round.number.wrapping_add(1) };
         }
-        self.draining.is_none() && idle > 4 * TARGET && self.round.number % 8 == 0
+        self.draining.is_none() && idle > 4 * TARGET && self.round.number.is_multiple_of(8)
     }
 }
 
