@@ -28,6 +28,7 @@ mod listener;
 mod pace;
 mod peer;
 mod push;
+mod rejoin;
 mod storing;
 
 use std::{

@@ -24,6 +24,7 @@ mod peer;
 mod pose;
 mod poses;
 mod presence;
+mod rejoin;
 mod settle;
 mod stage;
 mod view;
@@ -83,6 +84,8 @@ pub struct Config {
     pub bulk: BulkConfig,
     /// Ways of sending models that we take from others, the best first.
     pub methods: Vec<Method>,
+    /// Whether a lost connection to a host is to be restored.
+    pub rejoin: bool,
     /// What a host's seat tokens are made from; random, and kept to itself.
     pub secret: [u8; 32],
 }
@@ -100,6 +103,7 @@ impl Config {
             max_models: 500,
             bulk: BulkConfig::default(),
             methods: vec![Method::Raw],
+            rejoin: false,
             secret: [0; 32],
         }
     }
@@ -133,6 +137,12 @@ pub struct Session {
     arrivals: BTreeMap<String, arrivals::Arrival>,
     body: Body,
     pose_seq: u32,
+    /// The connection is lost and is to be restored.
+    rejoining: bool,
+    /// Device id of the host that we joined last, if it speaks the extension.
+    host_device: String,
+    /// What the host gave to reclaim our seat by.
+    seat_token: Option<String>,
     /// Our latest pose, as it was sent.
     last_pose: Option<PoseEntry>,
     roster_number: u64,
@@ -158,6 +168,9 @@ impl Session {
             arrivals: BTreeMap::new(),
             body: Body::rest(),
             pose_seq: 0,
+            rejoining: false,
+            host_device: String::new(),
+            seat_token: None,
             last_pose: None,
             roster_number: 0,
             roster_dirty: false,
@@ -172,6 +185,7 @@ impl Session {
     /// From now on connections are guests. All open models are the meeting's.
     pub fn host(&mut self, now: Duration) {
         self.now = now;
+        self.settle_kept(None);
         self.role = Role::Host;
         for model in self.stage.iter_mut().filter(|m| m.glb().is_some()) {
             model.shared = true;
@@ -287,6 +301,7 @@ impl Session {
         SessionView {
             me: self.config.identity.clone(),
             phase: match self.role {
+                Role::Alone if self.rejoining => Phase::Joining,
                 Role::Alone => Phase::Alone,
                 Role::Host => Phase::Hosting,
                 Role::Joining(_) => Phase::Joining,
@@ -382,6 +397,7 @@ impl Session {
             version.app = Some(self.config.app.clone());
             let methods: Vec<&str> = self.config.methods.iter().map(|m| m.as_str()).collect();
             version.methods = Some(methods.join(","));
+            version.seat = self.seat_token.clone();
         }
         Message::Version(version)
     }
@@ -509,7 +525,9 @@ impl Session {
             let error = "the meeting ended before all of it had arrived".to_owned();
             self.events.push_back(Event::ModelFailed { model_id, error });
         }
+        self.settle_kept(None);
         self.stage.iter_mut().for_each(|m| m.shared = false);
+        self.seat_token = None;
         self.role = Role::Alone;
         self.events.push_back(Event::Left { reason });
     }

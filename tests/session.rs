@@ -30,6 +30,8 @@ mod handshake;
 mod joining;
 #[path = "session/presence.rs"]
 mod presence;
+#[path = "session/rejoining.rs"]
+mod rejoining;
 #[path = "session/relay.rs"]
 mod relay;
 #[path = "session/shown.rs"]

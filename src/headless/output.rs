@@ -139,6 +139,7 @@ pub(super) fn event_json(event: &Event) -> Option<(&'static str, Value)> {
         Event::ModelIsShared { model_id } => ("model_shared", json!({ "model_id": model_id })),
         Event::PeerMessage { text } => ("peer_message", json!({ "text": text })),
         Event::PeerFault { peer, fault } => ("peer_fault", json!({ "peer": peer.0, "fault": fault })),
+        Event::ConnectionLost { reason } => ("connection_lost", json!({ "reason": reason.to_string() })),
         Event::Left { reason } => ("left", json!({ "reason": reason.to_string() })),
     })
 }

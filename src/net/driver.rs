@@ -18,6 +18,7 @@ use super::{
     listener::Listener,
     pace::Pace,
     peer::{ArrivingBytes, PeerHandle, Surroundings},
+    rejoin::Rejoin,
     storing::Storing,
 };
 use crate::{
@@ -48,6 +49,7 @@ pub(super) struct Driver {
     inputs: Receiver<Input>,
     to_driver: Sender<Input>,
     storing: Storing,
+    rejoin: Rejoin,
     peers: BTreeMap<PeerId, PeerHandle>,
     /// Connections that the session has given up and whose threads still run.
     closing: Vec<PeerHandle>,
@@ -91,6 +93,7 @@ impl Driver {
             attempts: 0,
             inbox: None,
             arriving: Arc::new(ArrivingBytes::new(ARRIVING_BYTES)),
+            rejoin: Rejoin::default(),
             dirty: true,
             published_at: Duration::ZERO,
             lost_events: 0,
@@ -117,6 +120,9 @@ impl Driver {
         let now = self.now();
         let mut due = Duration::from_millis(500);
         if let Some(at) = self.session.poll_timeout() {
+            due = due.min(at.saturating_sub(now));
+        }
+        if let Some(at) = self.rejoin.due() {
             due = due.min(at.saturating_sub(now));
         }
         if self.dirty {
@@ -165,6 +171,28 @@ impl Driver {
             self.session.handle_timeout(now);
             self.dirty = true;
         }
+        if !self.session.is_rejoining() {
+            self.rejoin.done();
+        } else if self.rejoin.is_over(now) {
+            self.rejoin.done();
+            self.connecting = None;
+            let reason = LeaveReason::Lost("it could not be reached again".into());
+            self.session.give_up(reason, now);
+        } else if self.rejoin.take_due(now) && self.connecting.is_none() {
+            let address = self.rejoin.address.clone();
+            if let Err(error) = self.connect(&address) {
+                tracing::info!("the host cannot be reached again yet: {error}");
+                self.rejoin.again(now);
+            }
+        }
+    }
+
+    fn connect(&mut self, address: &str) -> Result<(), NetError> {
+        self.attempts += 1;
+        let address = HostAddress::parse(address, MEETING_PORT)?;
+        let connecting = Connecting::start(self.attempts, address, self.to_driver.clone())?;
+        self.connecting = Some((self.attempts, connecting));
+        Ok(())
     }
 
     fn input(&mut self, input: Input) {
@@ -189,6 +217,10 @@ impl Driver {
                 self.connecting = None;
                 match self.start_peer(stream) {
                     Ok(peer) => self.session.connect_host(peer, now),
+                    Err(error) if self.session.is_rejoining() => {
+                        tracing::warn!("a connection could not be served: {error}");
+                        self.rejoin.again(now);
+                    }
                     Err(error) => self.tell(NetEvent::JoinFailed(NetError::threads(&error))),
                 }
             }
@@ -196,7 +228,11 @@ impl Driver {
                 if self.connecting.as_ref().is_some_and(|(current, _)| *current == attempt) {
                     self.connecting = None;
                     tracing::info!("joining failed: {error}");
-                    self.tell(NetEvent::JoinFailed(error));
+                    if self.session.is_rejoining() {
+                        self.rejoin.again(now);
+                    } else {
+                        self.tell(NetEvent::JoinFailed(error));
+                    }
                 }
             }
             Input::Frame(peer, frame) => self.session.handle_frame(peer, frame, now),
@@ -313,13 +349,10 @@ impl Driver {
                 self.connecting = None;
                 // Without a meeting there is nothing to leave.
                 let _ = self.session.handle_command(crate::session::Command::Leave, now);
-                self.attempts += 1;
-                let attempt = self.attempts;
-                let connecting = HostAddress::parse(&address, MEETING_PORT)
-                    .and_then(|address| Connecting::start(attempt, address, self.to_driver.clone()));
-                match connecting {
-                    Ok(connecting) => self.connecting = Some((attempt, connecting)),
-                    Err(error) => self.tell(NetEvent::JoinFailed(error)),
+                self.rejoin.done();
+                self.rejoin.address.clone_from(&address);
+                if let Err(error) = self.connect(&address) {
+                    self.tell(NetEvent::JoinFailed(error));
                 }
             }
             NetCommand::ReceiveFiles { bind, port, folder } => {
@@ -444,6 +477,11 @@ impl Driver {
         match &event {
             Event::Pose { .. } if !self.shared.watch_poses.load(Ordering::Relaxed) => return,
             Event::Pose { .. } | Event::ModelProgress { .. } => {}
+            Event::ConnectionLost { reason } => {
+                tracing::info!("the connection is tried again: {reason}");
+                let now = self.now();
+                self.rejoin.again(now);
+            }
             Event::PeerFault { peer, fault } => tracing::warn!("connection {}: {fault}", peer.0),
             // A host's own words may hold names: they are for the person, not for the log.
             Event::Left { reason: LeaveReason::Refused(_) } => {

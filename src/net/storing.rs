@@ -153,8 +153,11 @@ impl Worker {
                 Ok(Some(chunk)) => {
                     self.store.insert(&holding, chunk);
                     self.told = Instant::now();
-                    let stored = self.state_of(&holding);
-                    self.tell(Input::Stored(link.id, channel, stored));
+                    self.tell(Input::Stored(link.id, channel, Stored::Covered(holding.covered())));
+                    if holding.is_complete() {
+                        let whole = self.whole(&holding);
+                        self.tell(Input::Stored(link.id, channel, whole));
+                    }
                 }
                 Ok(None) => break,
                 Err(fault @ ChunkFault::Damaged { .. }) => {
@@ -170,10 +173,7 @@ impl Worker {
         }
     }
 
-    fn state_of(&mut self, holding: &Arc<Holding>) -> Stored {
-        if !holding.is_complete() {
-            return Stored::Covered(holding.covered());
-        }
+    fn whole(&mut self, holding: &Arc<Holding>) -> Stored {
         match self.store.assemble(holding) {
             Ok(file) => Stored::Whole(file),
             Err(error) => {

@@ -58,6 +58,9 @@ impl Session {
         let Some(content) = parse_content(&offer.content).filter(|_| !id.is_empty()) else {
             return self.fault(peer, "it offered a model without saying which");
         };
+        if self.offered_again(peer, offer, content) {
+            return;
+        }
         if self.stage.get(&id).is_some_and(|m| (m.shared && !m.kept) || m.glb().is_none()) {
             return self.fault(peer, "it opened a model under an id that is in use");
         }

@@ -60,6 +60,7 @@ impl Session {
                     cancelled: false,
                     offered: None,
                     kept: false,
+                    undelivered: false,
                 });
                 if shared {
                     let peers = self.accepted_peers();
@@ -200,7 +201,7 @@ impl Session {
                 Ok(())
             }
             Command::Leave => {
-                if self.role == Role::Alone {
+                if self.role == Role::Alone && !self.rejoining {
                     return Err(SessionError::NoMeeting);
                 }
                 self.leave(LeaveReason::Asked);

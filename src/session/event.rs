@@ -246,6 +246,10 @@ pub enum Event {
         peer: PeerId,
         fault: String,
     },
+    /// The connection to the host is lost; it is tried again.
+    ConnectionLost {
+        reason: LeaveReason,
+    },
     /// The meeting is over for us.
     Left {
         reason: LeaveReason,
@@ -285,6 +289,12 @@ impl LeaveReason {
     /// Whether trying again can help.
     pub fn should_retry(&self) -> bool {
         matches!(self, Self::HostSilent(_) | Self::Lost(_))
+    }
+
+    /// The same while a lost connection is being restored: who does not answer
+    /// now may answer later.
+    pub(super) fn should_retry_again(&self) -> bool {
+        self.should_retry() || matches!(self, Self::NotAMeeting)
     }
 }
 

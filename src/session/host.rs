@@ -77,6 +77,9 @@ impl Session {
             self.send(peer, &Message::ModelShown(ModelShown { model_id, shown: false }));
         }
         self.send_own_pose(peer);
+        if self.peers.get(&peer).is_some_and(|p| p.is_convene()) {
+            self.send_seat(peer);
+        }
         self.roster_dirty = true;
     }
 
@@ -92,8 +95,13 @@ impl Session {
             p.name = visible_name(version.name.as_deref().unwrap_or_default());
             p.colour = version.colour.as_deref().and_then(Colour::parse);
             let methods = version.methods.as_deref().unwrap_or_default();
+            let proof = version.seat.clone().zip(p.participant_id.clone());
             p.methods = methods.split(',').filter_map(|word| Method::parse(word.trim())).collect();
             self.transmits.push_back(Transmit::Extended { peer });
+            let proved = proof.is_some_and(|(token, id)| token == self.token_for(&id));
+            if let Some(p) = self.peers.get_mut(&peer) {
+                p.seat_proved = proved;
+            }
         }
     }
 
@@ -166,9 +174,12 @@ impl Session {
         if owner == Some(peer) {
             return true;
         }
-        let silent = owner
-            .and_then(|o| self.peers.get(&o))
-            .is_none_or(|o| o.since <= p.since && self.now.saturating_sub(o.last_byte) >= TAKE_OVER_AFTER);
+        let silent = owner.and_then(|o| self.peers.get(&o)).is_none_or(|o| {
+            // Who has the token is who had the seat, even if the old
+            // connection seems to live.
+            let silent = self.now.saturating_sub(o.last_byte) >= TAKE_OVER_AFTER;
+            o.since <= p.since && (silent || p.seat_proved)
+        });
         if !silent {
             return false;
         }

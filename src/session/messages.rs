@@ -166,7 +166,10 @@ impl Session {
                 self.cancelled_by_sender(peer, *cancel);
                 false
             }
-            Message::Seat(_) => false,
+            Message::Seat(seat) => {
+                self.seated(peer, seat);
+                false
+            }
         };
         if !matches!(message, Message::Error(_) | Message::Ping(_) | Message::Pong(_)) {
             self.joined_by(peer);
@@ -425,6 +428,7 @@ impl Session {
             holdings: Vec::new(),
             offered: None,
             kept: false,
+            undelivered: false,
         });
     }
 
@@ -520,10 +524,14 @@ fn given_scale(scale: f32) -> Option<f32> {
 
 /// What an open model says of its place; nothing if that is out of the world.
 fn given_place(open: &OpenModel) -> Move {
+    given_place_of(open.position, open.rotation, open.scale)
+}
+
+pub(super) fn given_place_of(position: Vec3Json, rotation: QuatJson, scale: f32) -> Move {
     let given = Move {
-        position: given_position(open.position),
-        rotation: given_rotation(open.rotation),
-        scale: given_scale(open.scale),
+        position: given_position(position),
+        rotation: given_rotation(rotation),
+        scale: given_scale(scale),
     };
     if given.is_usable() { given } else { Move::default() }
 }

@@ -49,6 +49,8 @@ pub struct Model {
     /// It was the meeting's when the connection was lost; whether it still is
     /// will be known when the host has said what it has.
     pub kept: bool,
+    /// The host did not have all of it then.
+    pub undelivered: bool,
 }
 
 /// The bytes of a model.
@@ -277,6 +279,7 @@ mod tests {
             holdings: Vec::new(),
             offered: None,
             kept: false,
+            undelivered: false,
         }
     }
 

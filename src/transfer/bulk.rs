@@ -211,7 +211,7 @@ impl Bulk {
         self.channels.is_empty()
     }
 
-    /// The longest frame of late, bytes of a model.
+    /// Bytes of a model in the latest frame that was no rest of a chunk.
     pub fn last_step(&self) -> usize {
         self.last_step
     }
@@ -294,7 +294,10 @@ impl Bulk {
             sending.current = None;
             sending.chunks_sent += 1;
         }
-        self.last_step = step;
+        // The rest of a chunk says nothing of the step.
+        if to < in_all || self.last_step == 0 {
+            self.last_step = step;
+        }
         self.rate.add(step, now);
         Some((head.freeze(), tail))
     }

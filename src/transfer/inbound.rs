@@ -50,8 +50,9 @@ struct Receiving {
     assembler: Arc<Mutex<ChunkAssembler>>,
     window: ReceiveWindow,
     priority: Priority,
-    /// Offsets beyond which bytes come only by grants of that time.
-    grants: VecDeque<(u64, Duration)>,
+    /// Offsets beyond which bytes come only by grants of that time, and the bytes
+    /// that were on their way then.
+    grants: VecDeque<(u64, Duration, u64)>,
     last_byte: Duration,
     done: bool,
 }
@@ -138,12 +139,12 @@ impl Inbound {
         }
         receiving.window.receive(offset, bytes.len())?;
         receiving.last_byte = now;
-        while let Some(&(beyond, at)) = receiving.grants.front() {
+        while let Some(&(beyond, at, in_flight)) = receiving.grants.front() {
             if beyond >= end {
                 break;
             }
             receiving.grants.pop_front();
-            self.tuner.granted_byte_came(now.saturating_sub(at));
+            self.tuner.granted_byte_came(now.saturating_sub(at), in_flight);
         }
         let piece = receiving.piece(channel, Some(bytes));
         self.put(piece)
@@ -278,12 +279,13 @@ impl Receiving {
 
     fn grant(&mut self, max_offset: u64, now: Duration) {
         let before = self.window.max_offset();
+        let in_flight = self.window.outstanding();
         if self.window.grant(max_offset) {
             // A granted byte that nobody was waiting for says nothing of the link.
             if self.window.consumed() == 0 && before == 0 {
                 self.last_byte = now;
             }
-            self.grants.push_back((before, now));
+            self.grants.push_back((before, now, in_flight));
             if self.grants.len() > 256 {
                 self.grants.pop_front();
             }

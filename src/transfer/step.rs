@@ -73,14 +73,14 @@ impl Steps {
     }
 }
 
-/// Two milliseconds of the link, so that a pose waits no longer for the rest of
-/// a frame; not under 1 KiB, where the frames' heads would cost much, and not
+/// A millisecond of the link, so that a pose waits no longer for the rest of a
+/// frame, and the window, which has to hold one more, stays small; not under 1 KiB, where the frames' heads would cost much, and not
 /// over 64 KiB, where more does not make anything faster.
 pub fn automatic_step(context: &StepContext) -> usize {
     if context.rate <= 0.0 {
         return DEFAULT_STEP;
     }
-    ((context.rate * 0.002) as usize).clamp(1 << 10, 64 << 10)
+    ((context.rate * 0.001) as usize).clamp(1 << 10, 64 << 10)
 }
 
 #[cfg(test)]
@@ -125,7 +125,7 @@ mod tests {
         let step = |rate: f64| automatic_step(&StepContext { rate, ..context() });
         assert_eq!(step(0.0), DEFAULT_STEP);
         assert_eq!(step(55_000.0), 1024);
-        assert_eq!(step(50e6 / 8.0), 12_500);
+        assert_eq!(step(50e6 / 8.0), 6_250);
         assert_eq!(step(1e9), 65_536);
     }
 }

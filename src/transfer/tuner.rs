@@ -96,14 +96,21 @@ impl Tuner {
         self.round_trip.map(|(least, _)| least)
     }
 
-    /// A byte beyond what was allowed before came so long after it was granted.
-    pub fn granted_byte_came(&mut self, after: Duration) {
+    /// A byte beyond what was allowed before came so long after it was granted;
+    /// `in_flight` bytes had to come before it.
+    pub fn granted_byte_came(&mut self, after: Duration, in_flight: u64) {
+        if self.growing.is_none() {
+            return;
+        }
         let idle = self.idle_round_trip().unwrap_or(after);
         let step_time = Duration::from_secs_f64(self.step as f64 / self.bandwidth().max(1e4));
         if after > idle + TARGET + step_time {
             self.late += 1;
-            if self.late >= 2 && self.bandwidth() > 0.0 {
+            if self.late >= 2 {
                 self.growing = None;
+                // What was on its way and how long that took: the link's rate, known
+                // before the first epoch is over.
+                self.epochs.push_back(in_flight as f64 / after.as_secs_f64());
             }
         } else {
             self.late = 0;
@@ -113,7 +120,11 @@ impl Tuner {
     /// The application has taken a frame of so many bytes.
     pub fn consumed(&mut self, bytes: usize, now: Duration) {
         self.step = self.step.max(bytes as u64).max(1 << 10);
-        let began = *self.epoch_began.get_or_insert(now);
+        let Some(began) = self.epoch_began else {
+            // The first frame only begins the time.
+            self.epoch_began = Some(now);
+            return;
+        };
         if let Some(window) = &mut self.growing {
             *window = (*window + bytes as u64).min(LARGEST);
         }
@@ -201,7 +212,7 @@ impl Tuner {
         if now.saturating_sub(self.round.began) > idle + TARGET {
             self.round = Round { began: now, number: self.round.number.wrapping_add(1) };
         }
-        self.draining.is_none() && idle > 4 * TARGET && self.round.number % 8 == 0
+        self.draining.is_none() && idle > 4 * TARGET && self.round.number.is_multiple_of(8)
     }
 }
 
@@ -223,7 +234,7 @@ mod tests {
         let tick = 0.000_25;
         let half = round_trip.as_secs_f64() / 2.0;
         let mut credits: VecDeque<(f64, u64)> = VecDeque::new();
-        let mut grants: VecDeque<(f64, u64)> = VecDeque::new();
+        let mut grants: VecDeque<(f64, u64, u64)> = VecDeque::new();
         let mut arriving: VecDeque<(f64, u64)> = VecDeque::new();
         let mut pongs: VecDeque<(f64, f64)> = VecDeque::new();
         let mut link_free = 0.0f64;
@@ -262,14 +273,14 @@ mod tests {
                 let (_, frame) = arriving.pop_front().unwrap();
                 consumed += frame;
                 while grants.front().is_some_and(|g| g.1 < consumed) {
-                    let (at, _) = grants.pop_front().unwrap();
-                    tuner.granted_byte_came(Duration::from_secs_f64(t - at));
+                    let (at, _, in_flight) = grants.pop_front().unwrap();
+                    tuner.granted_byte_came(Duration::from_secs_f64(t - at), in_flight);
                 }
                 tuner.consumed(frame as usize, now);
             }
             let window = tuner.window(now);
             if consumed + window >= granted + tuner.quantum(window) {
-                grants.push_back((t, granted));
+                grants.push_back((t, granted, granted - consumed));
                 granted = consumed + window;
                 credits.push_back((t + half, granted));
             }
