@@ -176,7 +176,7 @@ fn measure(cli: &Cli) -> Result<ExitCode> {
         models: model::Models::new()?,
         only: cli.only.clone(),
         windows: has_windows()?,
-        slow_frames: cli.slow_frames || cli.full,
+        slow_frames: cli.slow_frames || cli.full || cli.groups.iter().any(|name| name == "slow-frames"),
         runs: cli.runs.unwrap_or(if cli.full { FULL_RUNS } else { RUNS }),
         full: cli.full,
         trace: trace.map(Mutex::new),
@@ -212,7 +212,9 @@ fn runs(cli: &Cli, lab: &Lab) -> Result<(Vec<Row>, usize)> {
     let (mut all, mut failures) = (Vec::new(), 0);
     for run in 1..=lab.runs {
         for group in &rows::GROUPS {
-            if !cli.groups.is_empty() && !cli.groups.iter().any(|name| name == group.name) {
+            let asked = cli.groups.iter().any(|name| name == group.name);
+            let skipped = group.name == "slow-frames" && !lab.slow_frames;
+            if skipped || !(asked || cli.groups.is_empty()) {
                 continue;
             }
             let start = Instant::now();

@@ -19,9 +19,6 @@ const LINK: Link = Link::Routed { mbit: 50.0, queue_ms: 100.0 };
 const EXAMPLE: &str = "examples/slow_frames";
 
 pub(super) fn run(lab: &Lab, run: u64) -> Result<Vec<Row>> {
-    if !lab.slow_frames {
-        return Ok(Vec::new());
-    }
     let apps = built(EXAMPLE).context(
         "the row slow-frames needs the apps: `cargo build --release --example slow_frames` (with Bevy)",
     )?;
