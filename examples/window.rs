@@ -75,16 +75,7 @@ fn main() -> Result<()> {
     others.push(grace);
     threads::spawn("company", move || company(&others))?;
 
-    let options = AppOptions {
-        net: me,
-        workers: Workers::start()?,
-        limits: Limits::default(),
-        open: files,
-        joining: false,
-        head: None,
-        snapshots,
-        notice: None,
-    };
+    let options = AppOptions { open: files, snapshots, ..AppOptions::new(me, Workers::start()?) };
     match desktop::run(options) {
         AppExit::Success => Ok(()),
         AppExit::Error(code) => bail!("the window ended with {code}"),

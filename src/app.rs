@@ -13,7 +13,9 @@
 
 mod actions;
 mod arriving;
+pub mod attendance;
 mod avatars;
+pub mod browser;
 pub mod grab;
 pub mod input;
 mod labels;
@@ -23,22 +25,38 @@ pub mod notices;
 mod panels;
 pub mod participants;
 mod pointing;
+pub mod preferences;
+mod progress;
 mod room;
 mod smooth;
 mod snapshots;
+pub mod statistics;
 pub mod theme;
+pub mod tour;
+pub mod ui;
 pub mod viewer;
 
 use std::path::PathBuf;
 
 use bevy::{asset::AssetPlugin, prelude::*, state::app::StatesPlugin};
 
-pub use panels::Keys;
+pub use panels::{Dock, Keys, Open};
 pub use pointing::{Hit, Targets};
 pub use snapshots::Snapshots;
 pub use viewer::EYE_HEIGHT;
 
-use crate::{model::Limits, net::Net, notice::Notice, session, workers::Workers};
+use attendance::{HostOptions, Joining};
+use preferences::{Preferences, ReceiveOptions};
+
+use crate::{
+    model::Limits,
+    net::Net,
+    notice::Notice,
+    session,
+    settings::{self, Keeper, Settings, SettingsFile},
+    wire::{FILE_PORT, MEETING_PORT},
+    workers::Workers,
+};
 
 /// The steps of a frame, in this order, all in [`Update`]. When adding one, put
 /// it in its place in [`core()`].
@@ -76,29 +94,76 @@ pub struct AppOptions {
     pub workers: Workers,
     /// What a model may cost.
     pub limits: Limits,
+    /// Kept and changed by the person; none: nothing is written.
+    pub settings: Option<SettingsFile>,
+    /// How a meeting is hosted from the Meeting page.
+    pub host: HostOptions,
+    /// How pushed files are taken.
+    pub receive: ReceiveOptions,
     /// Files to open at once, or after joining if `joining`.
     pub open: Vec<PathBuf>,
-    /// Whether we are going to be a guest.
-    pub joining: bool,
+    /// The address at which we are going to be a guest, as typed.
+    pub joining: Option<String>,
     /// Logical pixels of the window; the system's choice if none.
     pub size: Option<(u32, u32)>,
     /// Where the head starts; chosen by [`viewer`] if none.
     pub head: Option<session::Pose>,
     /// Pictures of the window that are taken by themselves.
     pub snapshots: Snapshots,
+    /// Pictures of the demonstration, after which the program ends.
+    pub tour: Option<tour::Tour>,
     /// To be shown at the start.
     pub notice: Option<Notice>,
+}
+
+impl AppOptions {
+    /// Nothing is open, nothing is joined, nothing is kept.
+    pub fn new(net: Net, workers: Workers) -> Self {
+        let folder = settings::default_files_folder();
+        Self {
+            net,
+            workers,
+            limits: Limits::default(),
+            settings: None,
+            host: HostOptions { bind: None, port: MEETING_PORT },
+            receive: ReceiveOptions { bind: None, port: FILE_PORT, folder, asked: false },
+            open: Vec::new(),
+            joining: None,
+            size: None,
+            head: None,
+            snapshots: Snapshots::default(),
+            tour: None,
+            notice: None,
+        }
+    }
 }
 
 /// The app's logic: everything but what is drawn. Needs [`headless_plugins`] or
 /// Bevy's default plugins before it.
 pub fn core(app: &mut App, options: AppOptions) {
-    let AppOptions { net, workers, limits, open, joining, size: _, head, snapshots, notice } = options;
+    let AppOptions { net, workers, limits, settings, host, receive, open, joining, .. } = options;
+    let mut notices: Vec<Notice> = options.notice.into_iter().collect();
+    let preferences = match settings {
+        None => Preferences::new(Settings::default(), None),
+        Some(mut file) => {
+            notices.extend(file.notice.take());
+            let settings = file.settings.clone();
+            let keeper = Keeper::start(file);
+            if let Err(error) = &keeper {
+                notices.push(Notice::warning(format!("Settings are not kept: {error}."), ""));
+            }
+            Preferences::new(settings, keeper.ok())
+        }
+    };
     app.insert_resource(link::Link::new(net))
         .insert_resource(models::Jobs::new(workers, limits))
-        .insert_resource(models::OpenAtStart { paths: open, after_joining: joining })
-        .insert_resource(viewer::StartingHead(head))
-        .insert_resource(snapshots)
+        .insert_resource(models::OpenAtStart { paths: open, after_joining: joining.is_some() })
+        .insert_resource(viewer::StartingHead(options.head))
+        .insert_resource(options.snapshots)
+        .insert_resource(preferences)
+        .insert_resource(host)
+        .insert_resource(receive)
+        .insert_resource(Joining { waiting: joining.is_some(), address: joining })
         .init_state::<AppState>()
         .configure_sets(
             Update,
@@ -119,9 +184,16 @@ pub fn core(app: &mut App, options: AppOptions) {
             participants::plugin,
             grab::plugin,
             actions::plugin,
+            attendance::plugin,
+            preferences::plugin,
+            browser::plugin,
+            statistics::plugin,
             notices::plugin,
         ));
-    if let Some(notice) = notice {
+    if let Some(tour) = options.tour {
+        app.insert_resource(tour);
+    }
+    for notice in notices {
         app.world_mut().write_message(notices::Notify(notice));
     }
 }
@@ -130,12 +202,14 @@ pub fn core(app: &mut App, options: AppOptions) {
 pub fn presentation(app: &mut App) {
     app.add_plugins((
         theme::plugin,
+        ui::plugin,
         room::plugin,
         avatars::plugin,
         labels::plugin,
         arriving::plugin,
         panels::plugin,
         snapshots::plugin,
+        tour::plugin,
     ));
 }
 

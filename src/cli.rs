@@ -1,18 +1,26 @@
 //! The command line. Names here are stable: other programs use them.
+//!
+//! Pure: it reads arguments and makes texts. What is done with them is `main`'s.
 
-use std::{net::IpAddr, path::PathBuf};
+pub mod documents;
+pub mod help;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::{ffi::OsString, net::IpAddr, path::PathBuf};
+
+use clap::{
+    Arg, Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum, ValueHint,
+    builder::PossibleValuesParser,
+    error::{ContextKind, ContextValue, ErrorKind},
+};
 
 use crate::{
     transfer::WindowMode,
     wire::{FILE_PORT, MEETING_PORT, bulk::MAXIMUM_STEP},
 };
 
-/// A meeting around 3D models: people in VR headsets and on desktops look at the
-/// same glTF models, move them, and see each other's heads and hands.
+/// A meeting around 3D models
 #[derive(Debug, Parser)]
-#[command(name = "convene", version)]
+#[command(name = "convene", version, long_about = LONG_ABOUT)]
 pub struct Cli {
     /// What to do; without it: open the window.
     #[command(subcommand)]
@@ -25,6 +33,12 @@ pub struct Cli {
     pub common: Common,
 }
 
+const LONG_ABOUT: &str = "\
+A meeting around 3D models: people in VR headsets and on desktops look at the same
+glTF models, move them, point at them, and see each other's heads and hands.
+
+Without a command it opens the window.";
+
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub enum CliCommand {
@@ -34,24 +48,28 @@ pub enum CliCommand {
         #[arg(value_name = "FILE")]
         files: Vec<PathBuf>,
         /// TCP port; 0: the system picks one
-        #[arg(long, default_value_t = MEETING_PORT)]
+        #[arg(long, default_value_t = MEETING_PORT, help_heading = MEETING)]
         port: u16,
     },
     /// Join a meeting
     Join {
         /// The host: name or number, with :PORT if it is not 21213
-        #[arg(value_name = "ADDRESS[:PORT]")]
+        #[arg(value_name = ADDRESS, value_hint = ValueHint::Hostname)]
         address: String,
         /// Models to open after joining; everybody gets them
         #[arg(value_name = "FILE")]
         files: Vec<PathBuf>,
     },
     /// Show a meeting with a simulated guest
-    Demo,
+    Demo {
+        /// Save pictures of its steps into this folder, then end
+        #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = OUTPUT)]
+        pictures: Option<PathBuf>,
+    },
     /// Send files to somebody's files folder (a headset's, say)
     Send {
         /// The receiver: name or number, with :PORT if it is not 21212
-        #[arg(value_name = "ADDRESS[:PORT]")]
+        #[arg(value_name = ADDRESS, value_hint = ValueHint::Hostname)]
         address: String,
         /// Files to send (.glb or .gltf)
         #[arg(value_name = "FILE", required = true)]
@@ -63,52 +81,82 @@ pub enum CliCommand {
         #[arg(value_name = "FILE", required = true)]
         files: Vec<PathBuf>,
         /// One JSON object a line
-        #[arg(long)]
+        #[arg(long, help_heading = OUTPUT)]
         json: bool,
     },
+    /// Write the completions of a shell to standard output
+    Completions {
+        /// The shell that reads them
+        #[arg(value_name = "SHELL")]
+        shell: clap_complete::Shell,
+    },
+    /// Write the manual page to standard output
+    Man {
+        /// Write a page for each command into this folder instead
+        #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = OUTPUT)]
+        dir: Option<PathBuf>,
+    },
 }
+
+const ADDRESS: &str = "ADDRESS[:PORT]";
+
+// The headings of the options in the help.
+const MEETING: &str = "Meeting";
+const MODELS: &str = "Models";
+const FILES: &str = "Files";
+const HEADLESS: &str = "Headless";
+const OUTPUT: &str = "Output";
 
 /// Options of all commands.
 #[derive(Debug, Clone, Args)]
 pub struct Common {
-    /// Without a window: JSON commands in, JSON events out
-    #[arg(long, global = true)]
-    pub headless: bool,
     /// The name that others see
-    #[arg(long, global = true)]
+    #[arg(long, global = true, value_parser = parse_name, help_heading = MEETING)]
     pub name: Option<String>,
+    /// Without a window: JSON commands in, JSON events out
+    #[arg(long, global = true, help_heading = HEADLESS)]
+    pub headless: bool,
     /// Folder for received files
-    #[arg(long = "files", global = true, value_name = "DIR")]
+    #[arg(long = "files", global = true, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    #[arg(help_heading = FILES, hide_short_help = true)]
     pub received_folder: Option<PathBuf>,
     /// The settings file
-    #[arg(long, global = true, value_name = "FILE")]
+    #[arg(long, global = true, value_name = "FILE", help_heading = FILES, hide_short_help = true)]
     pub settings: Option<PathBuf>,
     /// Listen on this address only
-    #[arg(long, global = true, value_name = "ADDRESS")]
+    #[arg(long, global = true, value_name = "ADDRESS", value_parser = parse_bind)]
+    #[arg(help_heading = MEETING, hide_short_help = true)]
     pub bind: Option<IpAddr>,
     /// Take files that others send
     #[arg(long, global = true, value_name = "PORT", num_args = 0..=1, require_equals = true, default_missing_value = "21212")]
+    #[arg(help_heading = FILES)]
     pub receive_files: Option<u16>,
     /// Which protocol to speak
     #[arg(long, global = true, value_enum, default_value_t = ProtocolChoice::Auto)]
+    #[arg(help_heading = MEETING, hide_short_help = true)]
     pub protocol: ProtocolChoice,
     /// Send and take models exactly as they are in their files (so far the only way)
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = MODELS, hide_short_help = true)]
     pub exact: bool,
     /// Throttle the sending of models to so many Mbit/s
     #[arg(long, global = true, value_name = "MBIT", value_parser = parse_pace)]
+    #[arg(help_heading = MODELS, hide_short_help = true)]
     pub pace: Option<f64>,
     /// Receive window of each model in bytes; auto: as the link needs it; none: no limit
     #[arg(long, global = true, value_name = "N|auto|none", default_value = "auto")]
+    #[arg(help_heading = MODELS, hide_short_help = true)]
     pub window: WindowMode,
     /// Bytes of a model in one frame that is sent; without it: as the link needs it
     #[arg(long, global = true, value_name = "N", value_parser = parse_step)]
+    #[arg(help_heading = MODELS, hide_short_help = true)]
     pub step: Option<usize>,
     /// Where received models are kept for later: a folder, or none
-    #[arg(long, global = true, value_name = "DIR|none")]
+    #[arg(long, global = true, value_name = "DIR|none", value_hint = ValueHint::DirPath)]
+    #[arg(help_heading = MODELS, hide_short_help = true)]
     pub cache: Option<PathBuf>,
-    /// How much to log: error, warn, info, debug, trace
-    #[arg(long, global = true, value_name = "LEVEL", default_value = "warn")]
+    /// How much to log: off, error, warn, info, debug, trace
+    #[arg(long, global = true, value_name = "LEVEL", default_value = "warn", ignore_case = true)]
+    #[arg(value_parser = PossibleValuesParser::new(LOG_LEVELS), hide_possible_values = true, help_heading = OUTPUT)]
     pub log: String,
     /// Save a picture of the window after so many seconds (repeatable)
     #[arg(long, global = true, hide = true, value_name = "SECONDS=FILE", value_parser = parse_snapshot)]
@@ -119,6 +167,92 @@ pub struct Common {
     /// End after so many seconds
     #[arg(long, global = true, hide = true, value_name = "SECONDS")]
     pub exit_after: Option<f64>,
+}
+
+const LOG_LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
+
+/// Commands that take no part in a meeting, and the common options that matter
+/// to them. The others are taken as well, as scripts may give them to all
+/// commands, but the help does not speak of them.
+const APART: &[(&str, &[&str])] =
+    &[("send", &["log"]), ("check", &["log"]), ("completions", &[]), ("man", &[])];
+
+/// The definition, with all that the help says.
+#[must_use]
+pub fn command() -> Command {
+    let mut command = Cli::command();
+    let common: Vec<Arg> = command.get_arguments().filter(|arg| arg.is_global_set()).cloned().collect();
+    for (name, matter) in APART {
+        let hidden = common.iter().filter(|arg| !matter.contains(&arg.get_id().as_str()));
+        let hidden: Vec<Arg> = hidden.map(|arg| arg.clone().hide(true)).collect();
+        command = command.mut_subcommand(name, |subcommand| subcommand.args(hidden));
+    }
+    help::add(command)
+}
+
+/// Reads the arguments, the program's own name first.
+///
+/// # Errors
+/// For wrong usage, and for `--help` and `--version`: see [`clap::Error::exit`].
+pub fn parse<I, T>(arguments: I) -> Result<Cli, clap::Error>
+where
+    I: IntoIterator<Item = T>,
+    T: Into<OsString> + Clone,
+{
+    let matches = command().try_get_matches_from(arguments).map_err(with_advice)?;
+    let cli = Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command()))?;
+    match misspelt(&cli) {
+        Some(error) => Err(error),
+        None => Ok(cli),
+    }
+}
+
+/// Says what is missing where clap only names it.
+fn with_advice(mut error: clap::Error) -> clap::Error {
+    if error.kind() == ErrorKind::MissingRequiredArgument
+        && let Some(ContextValue::Strings(missing)) = error.get(ContextKind::InvalidArg)
+        && missing.iter().any(|argument| argument.contains(ADDRESS))
+    {
+        let advice = "an address is a number or a name, as the other screen shows it: \
+                      192.168.1.20, 192.168.1.20:5000 or lab-pc.local";
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![advice.to_owned().into()]));
+    }
+    error
+}
+
+/// A file that is no command by one slip of the finger: models have a dot in
+/// their names.
+fn misspelt(cli: &Cli) -> Option<clap::Error> {
+    let word = cli.files.first().filter(|_| cli.command.is_none())?.to_str()?;
+    if word.contains(['.', '/', '\\']) {
+        return None;
+    }
+    let mut command = command();
+    command.build();
+    let meant = command.get_subcommands().map(Command::get_name).find(|name| is_slip(word, name))?.to_owned();
+    let mut error = clap::Error::new(ErrorKind::InvalidSubcommand).with_cmd(&command);
+    error.insert(ContextKind::InvalidSubcommand, ContextValue::String(word.to_owned()));
+    error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(vec![meant]));
+    let usage = command.render_usage();
+    error.insert(ContextKind::Usage, ContextValue::StyledStr(usage));
+    Some(error)
+}
+
+/// Whether the two differ by one letter more, less or changed, or by two that
+/// have changed places. Not in capitals.
+fn is_slip(typed: &str, meant: &str) -> bool {
+    let typed: Vec<char> = typed.to_lowercase().chars().collect();
+    let meant: Vec<char> = meant.chars().collect();
+    let same_start = typed.iter().zip(&meant).take_while(|(a, b)| a == b).count();
+    let (typed, meant) = (&typed[same_start..], &meant[same_start..]);
+    match (typed, meant) {
+        ([], []) => true,
+        ([_, rest @ ..], _) if rest == meant => true,
+        (_, [_, rest @ ..]) if rest == typed => true,
+        ([_, rest @ ..], [_, others @ ..]) if rest == others => true,
+        ([a, b, rest @ ..], [c, d, others @ ..]) => a == d && b == c && rest == others,
+        _ => false,
+    }
 }
 
 /// Which protocol to speak.
@@ -132,8 +266,31 @@ pub enum ProtocolChoice {
 
 const _: () = assert!(FILE_PORT == 21212, "the default of --receive-files");
 
+/// Others cut longer names.
+const NAME_CHARACTERS: usize = 40;
+
+fn parse_name(text: &str) -> Result<String, String> {
+    let name = text.trim();
+    let characters = name.chars().count();
+    if name.is_empty() {
+        Err("it is empty; give the name that others are to see".to_owned())
+    } else if characters > NAME_CHARACTERS {
+        Err(format!("it has {characters} characters, and others see {NAME_CHARACTERS} at most"))
+    } else if name.contains(char::is_control) {
+        Err("it has characters that cannot be shown".to_owned())
+    } else {
+        Ok(name.to_owned())
+    }
+}
+
+fn parse_bind(text: &str) -> Result<IpAddr, String> {
+    text.parse().map_err(|_error| {
+        "give one of this machine's own addresses as a number, such as 127.0.0.1 or ::1".to_owned()
+    })
+}
+
 fn parse_pace(text: &str) -> Result<f64, String> {
-    let pace: f64 = text.parse().map_err(|_error| "it is no number".to_owned())?;
+    let pace: f64 = text.parse().map_err(|_error| "give a number of Mbit/s, such as 8 or 0.5".to_owned())?;
     if pace.is_finite() && (0.001..=1e6).contains(&pace) {
         Ok(pace)
     } else {
@@ -165,15 +322,20 @@ fn parse_snapshot(text: &str) -> Result<(f64, PathBuf), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     fn parse(args: &[&str]) -> Result<Cli, clap::Error> {
-        Cli::try_parse_from(std::iter::once("convene").chain(args.iter().copied()))
+        super::parse(std::iter::once("convene").chain(args.iter().copied()))
+    }
+
+    fn error(args: &[&str]) -> String {
+        let error = parse(args).unwrap_err();
+        assert_eq!(error.exit_code(), 2, "{args:?}");
+        error.to_string()
     }
 
     #[test]
     fn the_definition_is_sound() {
-        Cli::command().debug_assert();
+        command().debug_assert();
     }
 
     #[test]
@@ -210,5 +372,70 @@ mod tests {
         ] {
             assert_eq!(parse(wrong).unwrap_err().exit_code(), 2, "{wrong:?}");
         }
+    }
+
+    #[test]
+    fn wrong_values_are_explained() {
+        let long = "x".repeat(41);
+        for (wrong, expected) in [
+            (&["--name", long.as_str()][..], "41 characters"),
+            (&["--name", " "], "it is empty"),
+            (&["--name", "a\u{7}b"], "cannot be shown"),
+            (&["--log", "nonsense"], "[possible values: off, error, warn, info, debug, trace]"),
+            (&["--log", "inof"], "'info'"),
+            (&["--pace", "abc"], "a number of Mbit/s"),
+            (&["--pace", "nan"], "between 0.001"),
+            (&["--bind", "here"], "such as 127.0.0.1"),
+            (&["host", "--port", "abc"], "invalid digit"),
+            (&["--protocol", "looksea"], "'looksee'"),
+            (&["completions", "bsh"], "'bash'"),
+        ] {
+            let text = error(wrong);
+            assert!(text.contains(expected), "{wrong:?}: {text}");
+        }
+        assert_eq!(
+            parse(&["--name", " Ada Lovelace "]).unwrap().common.name.as_deref(),
+            Some("Ada Lovelace")
+        );
+        assert!(parse(&["--name", &"é".repeat(40), "--log", "INFO"]).is_ok());
+    }
+
+    #[test]
+    fn a_missing_address_is_described() {
+        for wrong in [&["join"][..], &["send"]] {
+            let text = error(wrong);
+            assert!(text.contains("192.168.1.20:5000 or lab-pc.local"), "{text}");
+        }
+        assert!(!error(&["check"]).contains("192.168"));
+    }
+
+    #[test]
+    fn slips_are_noticed() {
+        for (typed, meant) in
+            [("jion", "join"), ("hots", "host"), ("chek", "check"), ("sendd", "send"), ("Demo", "demo")]
+        {
+            let text = error(&[typed, "10.0.0.1"]);
+            assert!(text.contains(&format!("'{meant}'")) && text.contains("Usage:"), "{text}");
+        }
+        assert!(error(&["--headles"]).contains("'--headless'"));
+        // Files, or nothing that is like a command.
+        for file in ["./jion", "join.glb", "molecule", "a"] {
+            assert!(parse(&[file]).is_ok(), "{file}");
+        }
+    }
+
+    #[test]
+    fn commands_apart_take_all_options_and_show_their_own() {
+        let cli = parse(&["check", "a", "--headless", "--name", "x", "--log", "debug"]).unwrap();
+        assert!(cli.common.headless && cli.common.log == "debug", "{cli:?}");
+        let cli = parse(&["--log", "debug", "send", "a", "b"]).unwrap();
+        assert_eq!((cli.common.log.as_str(), cli.common.protocol), ("debug", ProtocolChoice::Auto));
+        let help = error_or_help(&["send", "--help"]);
+        assert!(help.contains("--log") && !help.contains("--headless") && !help.contains("--name"), "{help}");
+        assert!(error_or_help(&["host", "--help"]).contains("--headless"));
+    }
+
+    fn error_or_help(args: &[&str]) -> String {
+        parse(args).unwrap_err().to_string()
     }
 }

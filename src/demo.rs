@@ -18,7 +18,7 @@ use glam::{Quat, Vec3};
 use crate::{
     model::{Cancel, Limits},
     motion::moving,
-    net::{Net, NetCommand, NetConfig},
+    net::{Net, NetCommand, NetConfig, NetEvent},
     opening,
     session::{self, Move},
     settings, threads,
@@ -28,6 +28,8 @@ use crate::{
 const TRANSFER: Duration = Duration::from_secs(3);
 /// Poses a second.
 const RATE_HZ: f64 = 60.0;
+/// When it comes, so that the room is seen before.
+const JOINS_AFTER: Duration = Duration::from_millis(1500);
 /// When it opens its model, after it has come.
 const OPENS_AFTER: Duration = Duration::from_secs(2);
 /// Where it stands: beyond the host's model, a step to the side, facing it.
@@ -118,6 +120,9 @@ fn run(
         pace_megabits: Some(pace),
         ..NetConfig::new(session::Config::new(identity))
     })?;
+    if stopped.recv_timeout(JOINS_AFTER) != Err(RecvTimeoutError::Timeout) {
+        return Ok(());
+    }
     net.send(NetCommand::Join { address: format!("127.0.0.1:{port}") })?;
     let start = Instant::now();
     let mut model = model;
@@ -128,8 +133,13 @@ fn run(
         }
         let t = start.elapsed();
         net.set_body(standing_there(t.as_secs_f32()), threads::monotonic_nanoseconds());
-        // Nobody else takes them.
-        net.events().try_iter().for_each(drop);
+        for event in net.events().try_iter() {
+            // It looks at every model as soon as that is there.
+            if let NetEvent::Session(session::Event::ModelReceived { model_id, .. }) = event {
+                let command = session::Command::ModelLoaded { model_id };
+                net.send(NetCommand::Session { seq: 0, command })?;
+            }
+        }
         if t >= OPENS_AFTER
             && let Some(path) = model.take()
         {

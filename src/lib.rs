@@ -79,12 +79,16 @@ pub fn run(command: Option<CliCommand>, files: Vec<PathBuf>, common: Common) -> 
         },
     };
     let mut pace_megabits = common.pace;
-    let mut demo = None;
+    let (mut demo, mut pictures) = (None, None);
     let (start, files) = match command {
         Some(CliCommand::Host { files, port }) => (Start::Host { port }, files),
         Some(CliCommand::Join { address, files }) => (Start::Join { address }, files),
-        Some(CliCommand::Demo) => {
+        Some(CliCommand::Demo { pictures: folder }) => {
             let models = demo::models()?;
+            if let Some(folder) = &folder {
+                std::fs::create_dir_all(folder)?;
+            }
+            pictures = folder;
             // The pace is the guest's.
             demo = Some((models.guest, pace_megabits.take()));
             (Start::Host { port: 0 }, vec![models.host])
@@ -100,49 +104,71 @@ pub fn run(command: Option<CliCommand>, files: Vec<PathBuf>, common: Common) -> 
         Start::Join { address } => net.send(NetCommand::Join { address: address.clone() }),
     };
     begun.map_err(io::Error::other)?;
-    if let Some(port) = common.receive_files {
-        let folder = common.received_folder.clone().unwrap_or_else(settings::default_files_folder);
-        net.send(NetCommand::ReceiveFiles { bind: common.bind, port, folder }).map_err(io::Error::other)?;
-    }
     let _guest = match demo {
         Some((model, pace)) => Some(DemoGuest::start(demo_port(&net)?, Some(model), pace)?),
         None => None,
     };
     let workers = Workers::start()?;
-    let limits = model::Limits::default();
-    let notice = settings.notice.take();
+    let folder = common.received_folder.clone().unwrap_or_else(settings::default_files_folder);
     if common.headless {
+        if let Some(port) = common.receive_files {
+            let command = NetCommand::ReceiveFiles { bind: common.bind, port, folder };
+            net.send(command).map_err(io::Error::other)?;
+        }
+        let (limits, notice) = (model::Limits::default(), settings.notice.take());
         let options = headless::Options { start, files, limits, net, workers, notice };
         headless::run(options, BufReader::new(io::stdin()), io::stdout(), stop_signal())
     } else {
-        let joining = matches!(start, Start::Join { .. });
-        window(Window { files, joining, limits, net, workers, notice, common })
+        window(Window { start, files, folder, net, workers, settings, pictures, common })
     }
 }
 
 /// What the window needs.
 #[cfg_attr(not(feature = "app"), expect(dead_code, reason = "without a window nobody reads it"))]
 struct Window {
+    start: Start,
     files: Vec<PathBuf>,
-    joining: bool,
-    limits: model::Limits,
+    folder: PathBuf,
     net: Net,
     workers: Workers,
-    notice: Option<notice::Notice>,
+    settings: SettingsFile,
+    /// Where pictures of the demonstration go.
+    pictures: Option<PathBuf>,
     common: Common,
 }
 
 #[cfg(feature = "app")]
 fn window(window: Window) -> io::Result<Ending> {
+    use app::{attendance::HostOptions, preferences::ReceiveOptions};
+
     let seconds = |seconds: f64| Duration::try_from_secs_f64(seconds).unwrap_or_default();
-    let Window { files, joining, limits, net, workers, notice, common } = window;
-    let snapshots = app::Snapshots {
-        shots: common.screenshot.into_iter().map(|(at, path)| (seconds(at), path)).collect(),
-        exit_after: common.exit_after.map(seconds),
+    let Window { start, files, folder, net, workers, settings, pictures, common } = window;
+    let host_port = match start {
+        Start::Host { port } => port,
+        _ => wire::MEETING_PORT,
     };
-    let size = common.size;
-    let options =
-        app::AppOptions { net, workers, limits, open: files, joining, size, head: None, snapshots, notice };
+    let options = app::AppOptions {
+        settings: Some(settings),
+        host: HostOptions { bind: common.bind, port: host_port },
+        receive: ReceiveOptions {
+            bind: common.bind,
+            port: common.receive_files.unwrap_or(wire::FILE_PORT),
+            folder,
+            asked: common.receive_files.is_some(),
+        },
+        open: files,
+        joining: match start {
+            Start::Join { address } => Some(address),
+            _ => None,
+        },
+        size: common.size,
+        snapshots: app::Snapshots {
+            shots: common.screenshot.into_iter().map(|(at, path)| (seconds(at), path)).collect(),
+            exit_after: common.exit_after.map(seconds),
+        },
+        tour: pictures.map(app::tour::Tour::new),
+        ..app::AppOptions::new(net, workers)
+    };
     Ok(if platform::desktop::run(options).is_success() { Ending::Done } else { Ending::Failed })
 }
 

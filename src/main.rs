@@ -1,30 +1,37 @@
 //! The `convene` program: reads the command line, runs, maps the outcome to an
-//! exit code. The only place that prints text for people.
+//! exit code. With the modules under it the only place that prints text for
+//! people.
 #![expect(clippy::print_stderr, reason = "this is the program's face")]
 
-use std::{
-    io::{IsTerminal, Write},
-    path::PathBuf,
-    process::ExitCode,
-    time::{Duration, Instant},
-};
+#[path = "main/check.rs"]
+mod check;
+#[path = "main/send.rs"]
+mod send;
+#[path = "main/terminal.rs"]
+mod terminal;
 
-use clap::Parser;
+use std::{io::Write, path::Path, process::ExitCode};
+
+use anyhow::Context;
 use convene::{
-    cli::{Cli, CliCommand},
+    cli::{self, CliCommand, documents},
     headless::Ending,
-    model::{Limits, check::check_file},
-    net::push_file,
+    logbook::Logbook,
 };
+use terminal::say;
 
 const FAILED: u8 = 1;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    // Exit code 2 for wrong usage, 0 for --help and --version.
+    let cli = cli::parse(std::env::args_os()).unwrap_or_else(|error| error.exit());
     start_log(&cli.common.log);
     let result = match cli.command {
-        Some(CliCommand::Check { files, json }) => Ok(check(&files, json)),
-        Some(CliCommand::Send { address, files }) => Ok(send(&address, &files)),
+        Some(CliCommand::Check { files, json }) => Ok(check::run(&files, json)),
+        Some(CliCommand::Send { address, files }) => Ok(send::run(&address, &files)),
+        Some(CliCommand::Completions { shell }) => write_out(&documents::completions(shell)),
+        Some(CliCommand::Man { dir }) => manual(dir.as_deref()),
+        Some(CliCommand::Demo { pictures: Some(folder) }) => demonstrate(folder, cli.common),
         command => convene::run(command, cli.files, cli.common)
             .map(|ending| ending == Ending::Done)
             .map_err(anyhow::Error::from),
@@ -39,110 +46,63 @@ fn main() -> ExitCode {
     }
 }
 
+/// The demonstration, and where its pictures are.
+fn demonstrate(folder: std::path::PathBuf, common: cli::Common) -> anyhow::Result<bool> {
+    let command = CliCommand::Demo { pictures: Some(folder.clone()) };
+    let ending = convene::run(Some(command), Vec::new(), common)?;
+    let mut pictures: Vec<_> = std::fs::read_dir(&folder)
+        .with_context(|| format!("the folder {} cannot be read", folder.display()))?
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.extension().is_some_and(|extension| extension == "png"))
+        .collect();
+    pictures.sort();
+    for picture in pictures {
+        say(picture.display());
+    }
+    Ok(ending == Ending::Done)
+}
+
 fn start_log(level: &str) {
-    use tracing_subscriber::EnvFilter;
+    use tracing_subscriber::{
+        EnvFilter, Layer as _, layer::SubscriberExt as _, util::SubscriberInitExt as _,
+    };
     // Of Bevy and wgpu only what matters, unless RUST_LOG says otherwise.
-    let ours = format!("warn,wgpu=error,naga=warn,convene={level}");
+    let ours = format!("warn,wgpu=error,naga=warn,bevy_clipboard=error,convene={level}");
     let filter = EnvFilter::try_from_default_env().or_else(|_| EnvFilter::try_new(ours));
-    let filter = filter.unwrap_or_else(|_| {
-        eprintln!("convene: \"{level}\" is no log level; use error, warn, info, debug or trace");
-        EnvFilter::new("warn")
-    });
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    let filter = filter.unwrap_or_else(|_| EnvFilter::new("warn"));
+    let lines = tracing_subscriber::fmt::layer()
+        .with_writer(std::io::stderr)
+        .with_ansi(terminal::colours(&std::io::stderr()))
+        .with_filter(filter);
+    // What the window can show is more than what is written by default.
+    let kept =
+        Logbook.with_filter(EnvFilter::new("warn,wgpu=error,naga=warn,bevy_clipboard=error,convene=info"));
+    tracing_subscriber::registry().with(lines).with(kept).init();
 }
 
-/// A line on standard output; whoever reads it may have gone, which is no failure.
-fn say(line: impl std::fmt::Display) {
-    let _ = writeln!(std::io::stdout(), "{line}");
+/// The manual page, or all of them into a folder.
+fn manual(folder: Option<&Path>) -> anyhow::Result<bool> {
+    let Some(folder) = folder else {
+        let mut page = Vec::new();
+        documents::main_page(&mut page)?;
+        return write_out(&page);
+    };
+    std::fs::create_dir_all(folder)
+        .with_context(|| format!("the folder {} cannot be made", folder.display()))?;
+    for (name, page) in documents::pages()? {
+        let path = folder.join(name);
+        std::fs::write(&path, page).with_context(|| format!("{} cannot be written", path.display()))?;
+        say(path.display());
+    }
+    Ok(true)
 }
 
-/// Whether all of them can be shown.
-fn check(files: &[PathBuf], json: bool) -> bool {
-    let mut all = true;
-    for file in files {
-        let report = check_file(file, &Limits::default());
-        all &= report.ok;
-        if json {
-            match serde_json::to_string(&report) {
-                Ok(line) => say(line),
-                Err(error) => eprintln!("convene: the report cannot be written: {error}"),
-            }
-        } else {
-            say(report);
+/// Whoever reads it may have gone, which is no failure.
+fn write_out(text: &[u8]) -> anyhow::Result<bool> {
+    match std::io::stdout().write_all(text) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(error).context("standard output cannot be written to")
         }
+        _ => Ok(true),
     }
-    all
-}
-
-/// Whether all of them were sent.
-fn send(address: &str, files: &[PathBuf]) -> bool {
-    let mut all = true;
-    for file in files {
-        let name = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy().into_owned();
-        let mut line = ProgressLine::new(name.clone());
-        match push_file(address, file, |sent, total| line.show(sent, total)) {
-            Ok(()) => line.end(),
-            Err(error) => {
-                line.clear();
-                eprintln!("convene: {name} was not sent: {error}");
-                all = false;
-            }
-        }
-    }
-    all
-}
-
-/// One line that tells how far a file is; on something that is no terminal only
-/// its end.
-struct ProgressLine {
-    name: String,
-    start: Instant,
-    shown: Option<Instant>,
-    total: u64,
-    terminal: bool,
-}
-
-impl ProgressLine {
-    fn new(name: String) -> Self {
-        let terminal = std::io::stderr().is_terminal();
-        Self { name, start: Instant::now(), shown: None, total: 0, terminal }
-    }
-
-    fn show(&mut self, sent: u64, total: u64) {
-        self.total = total;
-        let due = self.shown.is_none_or(|at| at.elapsed() >= Duration::from_millis(100));
-        if !self.terminal || !due {
-            return;
-        }
-        self.shown = Some(Instant::now());
-        let seconds = self.start.elapsed().as_secs_f64();
-        let rate = sent as f64 / seconds.max(1e-3);
-        let percent = if total == 0 { 100.0 } else { 100.0 * sent as f64 / total as f64 };
-        let left = (total.saturating_sub(sent)) as f64 / rate.max(1.0);
-        eprint!(
-            "\r\x1b[K{}  {percent:3.0} %  {:.1} of {:.1} MB  {:.1} MB/s  {left:.0} s left",
-            self.name,
-            megabytes(sent),
-            megabytes(total),
-            rate / 1e6,
-        );
-        // A terminal that has gone away loses its progress, nothing else.
-        let _ = std::io::stderr().flush();
-    }
-
-    fn clear(&self) {
-        if self.terminal {
-            eprint!("\r\x1b[K");
-        }
-    }
-
-    fn end(&self) {
-        self.clear();
-        let seconds = self.start.elapsed().as_secs_f64();
-        say(format_args!("{} sent: {:.1} MB in {seconds:.1} s", self.name, megabytes(self.total)));
-    }
-}
-
-fn megabytes(bytes: u64) -> f64 {
-    bytes as f64 / 1e6
 }

@@ -1,7 +1,12 @@
 //! What a person is told when something goes wrong: what happened, and what to
 //! do. The one place where errors become such text.
 
-use crate::{net::NetError, session::LeaveReason};
+use std::io::{self, ErrorKind};
+
+use crate::{
+    net::{NetError, PushError},
+    session::LeaveReason,
+};
 
 /// How bad it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -107,6 +112,67 @@ impl From<&NetError> for Notice {
     }
 }
 
+impl From<&PushError> for Notice {
+    fn from(error: &PushError) -> Self {
+        match error {
+            PushError::NobodyReceives { address } => Self::error(
+                format!("{address} answers, but nobody takes files there."),
+                "Check the port, and that receiving files is switched on there.",
+            ),
+            // The advice for meetings would be that of another port.
+            PushError::Net(NetError::BadAddress { address }) => Self::error(
+                format!("\"{address}\" is no address."),
+                "Give it as 192.168.1.20, as 192.168.1.20:21212, or as the name of a machine.",
+            ),
+            PushError::Net(NetError::NameNotKnown { address }) => Self::error(
+                format!("The name {address} is not known in this network."),
+                "Check its spelling, or use the numbers that the receiver's screen shows.",
+            ),
+            PushError::Net(error) => Self::from(error),
+            PushError::File(error) => Self::error(
+                format!("It cannot be read: {}.", io_text(error)),
+                match error.kind() {
+                    ErrorKind::NotFound => "Check the name and the folder.",
+                    ErrorKind::IsADirectory => "Name the files in it.",
+                    _ => "",
+                },
+            ),
+            PushError::TooLong { bytes, limit } => Self::error(
+                format!("It has {bytes} bytes, and the limit is {limit}."),
+                "Make it smaller: fewer models in one file, or coarser surfaces.",
+            ),
+            PushError::Name(error) => {
+                Self::error(format!("Receivers would refuse it: {error}."), "Rename it.")
+            }
+            PushError::Broken(error) => Self::error(
+                format!("The receiver stopped taking it: {}.", io_text(error)),
+                "Its disk may be full or the network gone; the log over there may say more. Send it again.",
+            ),
+            PushError::Changed => Self::error(
+                "It was changed while it was being sent, so the receiver keeps nothing of it.",
+                "Send it again once it is written.",
+            ),
+        }
+    }
+}
+
+/// What the system says, without its number and in words of our own for what
+/// happens every day.
+fn io_text(error: &io::Error) -> String {
+    match error.kind() {
+        ErrorKind::NotFound => "there is no such file".to_owned(),
+        ErrorKind::PermissionDenied => "it is not allowed".to_owned(),
+        ErrorKind::IsADirectory => "it is a folder".to_owned(),
+        ErrorKind::ConnectionReset | ErrorKind::BrokenPipe => "it closed the connection".to_owned(),
+        ErrorKind::WouldBlock | ErrorKind::TimedOut => "it took nothing for too long".to_owned(),
+        _ => {
+            let text = error.to_string();
+            let end = text.find(" (os error").unwrap_or(text.len());
+            text[..end].to_owned()
+        }
+    }
+}
+
 impl From<&LeaveReason> for Notice {
     fn from(reason: &LeaveReason) -> Self {
         match reason {
@@ -139,6 +205,25 @@ impl From<&LeaveReason> for Notice {
                 "The host sent something that cannot be understood.",
                 "The log says what; the host may use an incompatible program.",
             ),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_not_sent_is_told_without_numbers_of_the_system() {
+        for (error, expected) in [
+            (PushError::File(io::Error::from_raw_os_error(2)), "there is no such file"),
+            (PushError::Broken(ErrorKind::ConnectionReset.into()), "closed the connection"),
+            (PushError::Broken(io::Error::from_raw_os_error(28)), "stopped taking it"),
+            (PushError::Net(NetError::BadAddress { address: "1.2".into() }), "21212"),
+            (PushError::Changed, "Send it again"),
+        ] {
+            let text = Notice::from(&error).to_string();
+            assert!(text.contains(expected) && !text.contains("os error") && !text.contains(".."), "{text}");
         }
     }
 }

@@ -48,14 +48,8 @@ impl Person {
         let mut app = App::new();
         app::headless_plugins(&mut app);
         let options = AppOptions {
-            net,
-            workers: Workers::with_threads(1).unwrap(),
-            limits: Limits::default(),
-            open: Vec::new(),
-            joining: joining.is_some(),
-            head: None,
-            snapshots: Snapshots::default(),
-            notice: None,
+            joining: joining.map(|port| format!("127.0.0.1:{port}")),
+            ..AppOptions::new(net, Workers::with_threads(1).unwrap())
         };
         app::core(&mut app, options);
         app.finish();

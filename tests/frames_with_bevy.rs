@@ -55,14 +55,8 @@ fn slow_app(net: Net, joining: bool, stands_still_at: Instant) -> JoinHandle<App
             let mut app = App::new();
             app::headless_plugins(&mut app);
             let options = AppOptions {
-                net,
-                workers: Workers::with_threads(1).unwrap(),
-                limits: Limits::default(),
-                open: Vec::new(),
-                joining,
-                head: None,
-                snapshots: Snapshots::default(),
-                notice: None,
+                joining: joining.then(|| "the host".to_owned()),
+                ..AppOptions::new(net, Workers::with_threads(1).unwrap())
             };
             app::core(&mut app, options);
             app.insert_resource(StandsStillAt(stands_still_at)).add_systems(Last, slow_frame);

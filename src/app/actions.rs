@@ -53,22 +53,29 @@ fn act(
                     toggle(id, &meeting, &mut outgoing);
                 }
             }
-            Action::ToggleModel(id) => toggle(id, &meeting, &mut outgoing),
+            Action::ToggleModel(id) => {
+                selected.0 = Some(id.clone());
+                toggle(id, &meeting, &mut outgoing);
+            }
             Action::CloseSelected => {
                 if let Some(id) = selected.id(&meeting) {
                     outgoing.write(Command::CloseModel { model_id: id.to_owned() }.into());
                 }
             }
+            Action::CloseModel(model_id) => {
+                outgoing.write(Command::CloseModel { model_id: model_id.clone() }.into());
+            }
+            Action::CancelModel(model_id) => {
+                outgoing.write(Command::CancelModel { model_id: model_id.clone() }.into());
+            }
             Action::Share(id) => {
                 outgoing.write(Command::ShareModel { model_id: id.clone() }.into());
-            }
-            Action::ToggleKeepAligned => {
-                outgoing.write(Command::KeepAligned { on: !meeting.keep_aligned }.into());
             }
             Action::OriginalAlignment => {
                 outgoing.write(Command::OriginalAlignment.into());
             }
-            Action::ToggleHelp | Action::CloseHelp => {}
+            // What is not about models.
+            _ => {}
         }
     }
 }

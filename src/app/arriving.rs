@@ -5,24 +5,21 @@
 //! bytes come, then, as a state of its own, the model is loaded (decoded and
 //! sent to the GPU). If that fails the box goes and a notice says why.
 
-mod progress;
-
 use bevy::{asset::RenderAssetUsages, light::NotShadowCaster, prelude::*};
-
-pub use progress::Arrival;
 
 use super::{
     AppSystems,
     labels::{self, Screen},
     link::Meeting,
     models::{Model, ModelState, Stands},
+    progress::Arrival,
     theme::{self, colour, size},
 };
 use crate::session::Measure;
 
 /// Thickness of the box's edges, metres.
 const EDGE: f32 = 0.004;
-const BAR_WIDTH: f32 = 250.0;
+const BAR_WIDTH: f32 = 330.0;
 
 pub(super) fn plugin(app: &mut App) {
     app.add_systems(Startup, make_looks)
@@ -94,6 +91,7 @@ fn box_up(
     for (entity, model, state, stands, boxed) in &models {
         let view = meeting.model(&model.id).filter(|view| view.shown);
         let on_its_way = matches!(state, ModelState::Arriving | ModelState::Decoding | ModelState::Uploading);
+        let view = view.filter(|view| !view.cancelled);
         let (Some(view), Some(world), true) = (view, stands.world, on_its_way) else {
             if boxed.is_some() {
                 commands.entity(entity).remove::<Boxed>();
@@ -154,7 +152,7 @@ fn spawn_card(commands: &mut Commands, name: &str) -> Entity {
     });
     let bar = (
         Node { width: px(BAR_WIDTH), height: px(6), border_radius: BorderRadius::all(px(3)), ..default() },
-        BackgroundColor(colour::HOVER),
+        BackgroundColor(colour::TRACK),
         children![(
             Bar,
             Node { width: px(0), height: percent(100), border_radius: BorderRadius::all(px(3)), ..default() },
@@ -175,6 +173,8 @@ fn spawn_card(commands: &mut Commands, name: &str) -> Entity {
             anchor,
             Visibility::Hidden,
             Pickable::IGNORE,
+            // Below the panels.
+            GlobalZIndex(-1),
             children![(
                 card,
                 Pickable::IGNORE,
@@ -204,7 +204,7 @@ fn update_cards(
 ) {
     for (model, state, boxed) in &models {
         let Some(view) = meeting.model(&model.id) else { continue };
-        let arrival = Arrival::of(view.arriving, meeting.at, *state);
+        let arrival = Arrival::here(view.arriving, meeting.at, *state);
         for child in children.iter_descendants(boxed.card) {
             if let Ok(mut bar) = bars.get_mut(child) {
                 let width = px((arrival.share * BAR_WIDTH).round());

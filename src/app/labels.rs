@@ -95,7 +95,9 @@ fn add(added: On<Add, Label>, labels: Query<&Label>, mut commands: Commands) {
         Pickable::IGNORE,
         children![(theme::text(&label.text, size::SMALL, theme::colour::TEXT), TextLayout::no_wrap())],
     );
-    let node = commands.spawn((anchor(), Visibility::Hidden, Pickable::IGNORE, children![tag])).id();
+    let node = commands
+        .spawn((anchor(), Visibility::Hidden, Pickable::IGNORE, GlobalZIndex(-1), children![tag]))
+        .id();
     commands.entity(added.entity).insert(ShownBy(node));
 }
 

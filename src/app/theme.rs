@@ -54,7 +54,7 @@ pub mod colour {
 pub const GAP: f32 = 12.0;
 
 pub(super) fn plugin(app: &mut App) {
-    app.add_systems(Startup, use_font).add_systems(Update, show_hover);
+    app.add_systems(Startup, use_font);
 }
 
 /// Latin, Greek, Cyrillic and the signs of science, which Bevy's own font lacks:
@@ -75,20 +75,6 @@ pub fn panel(node: Node) -> impl Bundle {
         Node { padding: UiRect::all(px(10)), border_radius: BorderRadius::all(px(8)), ..node },
         BackgroundColor(colour::PANEL),
     )
-}
-
-/// Something to press; what it does is an observer of
-/// [`Pointer<Click>`](bevy::picking::events::Click).
-#[derive(Component, Default)]
-#[require(Interaction, BackgroundColor(colour::BUTTON))]
-pub struct Pressable;
-
-fn show_hover(
-    mut buttons: Query<(&Interaction, &mut BackgroundColor), (With<Pressable>, Changed<Interaction>)>,
-) {
-    for (interaction, mut background) in &mut buttons {
-        background.0 = if *interaction == Interaction::None { colour::BUTTON } else { colour::HOVER };
-    }
 }
 
 #[cfg(test)]

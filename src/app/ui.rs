@@ -22,7 +22,7 @@ pub use build::{Tree, show};
 pub use controls::{Drafts, is_typing};
 pub use element::{
     Button, Element, Field, FieldId, Size, Tone, bar, button, card, column, dot, field, line, name, row,
-    switch, swatch, text,
+    swatch, switch, text, tight_row,
 };
 pub use scroll::scrolling;
 

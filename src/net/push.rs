@@ -11,20 +11,18 @@ use std::{
 use super::{HostAddress, NetError};
 use crate::wire::{FILE_PORT, Limits, file_push};
 
-/// Why a file was not sent.
+/// Why a file was not sent; [`crate::notice::Notice`] says it to people.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PushError {
     /// Nobody takes files there.
-    #[error(
-        "{address} answers, but nobody takes files there. Check the port, and that receiving files is switched on there."
-    )]
+    #[error("{address} answers, but nobody takes files there")]
     NobodyReceives {
         /// As typed, with the port.
         address: String,
     },
     /// The receiver could not be reached.
-    #[error("{}", crate::notice::Notice::from(.0))]
+    #[error(transparent)]
     Net(NetError),
     /// The file cannot be read.
     #[error("the file cannot be read: {0}")]
@@ -80,7 +78,7 @@ pub fn push_file(address: &str, path: &Path, mut progress: impl FnMut(u64, u64))
     let mut sent = 0;
     progress(sent, bytes);
     while sent < bytes {
-        let n = file.read(&mut buffer).map_err(PushError::File)?;
+        let n = uninterrupted(|| file.read(&mut buffer)).map_err(PushError::File)?;
         if n == 0 || sent + n as u64 > bytes {
             return Err(PushError::Changed);
         }
@@ -92,10 +90,20 @@ pub fn push_file(address: &str, path: &Path, mut progress: impl FnMut(u64, u64))
     // A receiver of ours closes once the file is stored; LookSee does not close.
     let wait = Duration::from_millis(1500);
     stream.set_read_timeout(Some(wait)).map_err(PushError::Broken)?;
-    match stream.read(&mut buffer) {
+    match uninterrupted(|| stream.read(&mut buffer)) {
         Ok(_) => Ok(()),
         Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => Ok(()),
         Err(error) => Err(PushError::Broken(error)),
+    }
+}
+
+/// Again, where a signal came in between.
+fn uninterrupted(mut read: impl FnMut() -> io::Result<usize>) -> io::Result<usize> {
+    loop {
+        match read() {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            result => return result,
+        }
     }
 }
 

@@ -4,6 +4,7 @@
 //! main thread, as windows want it.
 
 mod camera;
+mod clipboard;
 mod drag;
 mod hands;
 mod keys;
@@ -25,6 +26,11 @@ use crate::app::{self, AppOptions, AppSystems, input::OpenFile};
 ///
 /// The process must have set up logging; Bevy's own is not used.
 pub fn run(options: AppOptions) -> AppExit {
+    app(options).run()
+}
+
+/// The app with its window, not running yet: for tests and tools that add to it.
+pub fn app(options: AppOptions) -> App {
     let mut app = App::new();
     app.set_error_handler(warn);
     let resolution = options
@@ -59,9 +65,9 @@ pub fn run(options: AppOptions) -> AppExit {
     });
     app::core(&mut app, options);
     app::presentation(&mut app);
-    app.add_plugins((camera::plugin, hands::plugin, drag::plugin, keys::plugin))
+    app.add_plugins((camera::plugin, clipboard::plugin, hands::plugin, drag::plugin, keys::plugin))
         .add_systems(Update, open_dropped_files.in_set(AppSystems::Input));
-    app.run()
+    app
 }
 
 fn open_dropped_files(mut drops: MessageReader<FileDragAndDrop>, mut files: MessageWriter<OpenFile>) {

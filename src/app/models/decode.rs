@@ -55,6 +55,11 @@ impl Jobs {
         let (done, results) = bounded(MAXIMUM_RESULTS);
         Self { workers, limits, done, results }
     }
+
+    /// Something else that takes longer than a frame; whether there was room for it.
+    pub(in crate::app) fn submit(&self, job: impl FnOnce() + Send + 'static) -> bool {
+        self.workers.submit(job).is_ok()
+    }
 }
 
 /// What a worker has finished.
@@ -112,8 +117,10 @@ pub(super) struct Prepared {
 pub struct Shape {
     /// Box around everything.
     pub bounds: model::Bounds,
-    /// Triangles.
+    /// Triangles, and boxes around lines and points.
     pub tree: Arc<Bvh>,
+    /// Number of triangles, of all instances.
+    pub triangles: u64,
 }
 
 /// A job that runs; removing it (also by despawning) stops the job.
@@ -140,7 +147,7 @@ pub(super) fn prepare(decoded: DecodedModel) -> Box<Prepared> {
     for piece in pieces {
         mesh::parts(piece, &decoded.materials, &mut parts);
     }
-    let shape = Shape { bounds, tree };
+    let shape = Shape { bounds, tree, triangles: decoded.counts.triangles };
     Box::new(Prepared { parts, looks, images, measure, shape, warnings: decoded.warnings })
 }
 

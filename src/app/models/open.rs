@@ -15,6 +15,7 @@ use crate::{
         input::OpenFile,
         link::{Arrived, Outgoing, receive},
         notices::Notify,
+        preferences::Preferences,
     },
     model::Cancel,
     net::NetEvent,
@@ -106,14 +107,18 @@ fn received_file(
     mut arrived: MessageReader<Arrived>,
     mut files: MessageWriter<OpenFile>,
     mut notices: MessageWriter<Notify>,
+    preferences: Res<Preferences>,
 ) {
     for event in arrived.read() {
         let NetEvent::FileReceived { path, .. } = &event.0 else { continue };
-        files.write(OpenFile { path: path.clone(), private: true });
-        notices.write(Notify(Notice::info(
-            format!("{} was sent here.", file_name(path)),
-            "In a meeting only you see it until you share it.",
-        )));
+        let what_to_do = if preferences.get().open_new_files {
+            files.write(OpenFile { path: path.clone(), private: true });
+            "In a meeting only you see it until you share it."
+        } else {
+            "Open it on the Files page."
+        };
+        let what_happened = format!("{} was sent here.", file_name(path));
+        notices.write(Notify(Notice::info(what_happened, what_to_do)));
     }
 }
 

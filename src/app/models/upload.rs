@@ -13,12 +13,15 @@ use std::{
 use bevy::{camera::primitives::Aabb, prelude::*};
 
 use super::{
-    ModelState,
+    Model, ModelState,
     decode::{Prepared, Waiting},
     material::Look,
     mesh::Part,
 };
-use crate::app::AppSystems;
+use crate::{
+    app::{AppSystems, link::Outgoing},
+    session::Command,
+};
 
 /// Bytes of meshes and images that enter per frame; at least one of them.
 const BYTES_PER_FRAME: usize = 4 << 20;
@@ -66,14 +69,15 @@ fn begin(mut commands: Commands, models: Query<(Entity, &mut Waiting)>) {
 
 fn upload(
     mut commands: Commands,
-    mut models: Query<(Entity, &mut Upload, &mut ModelState)>,
+    mut models: Query<(Entity, &Model, &mut Upload, &mut ModelState)>,
+    mut outgoing: MessageWriter<Outgoing>,
     mut meshes: ResMut<Assets<Mesh>>,
     mut images: ResMut<Assets<Image>>,
     mut materials: ResMut<Assets<StandardMaterial>>,
 ) {
     let mut bytes_left = BYTES_PER_FRAME;
     let end = Instant::now() + TIME_PER_FRAME;
-    for (entity, mut upload, mut state) in &mut models {
+    for (entity, model, mut upload, mut state) in &mut models {
         while bytes_left > 0 && Instant::now() < end {
             let upload = &mut *upload;
             if let Some(image) = upload.images.pop_front() {
@@ -87,6 +91,7 @@ fn upload(
             }
             let Some(part) = upload.parts.front_mut() else {
                 *state = ModelState::Ready;
+                outgoing.write(Command::ModelLoaded { model_id: model.id.clone() }.into());
                 commands.entity(entity).remove::<Upload>();
                 break;
             };

@@ -1,17 +1,15 @@
-//! The list of keys, and at the lower right the hint that there is one.
+//! The list of keys, over everything else while it is asked for.
 
 use bevy::prelude::*;
 
 use crate::app::{
     AppSystems,
     input::Action,
-    theme::{self, GAP, Pressable, colour, size},
+    theme::{self, colour, size},
 };
 
 pub(super) fn plugin(app: &mut App) {
-    app.init_resource::<Keys>()
-        .add_systems(Startup, spawn_hint)
-        .add_systems(Update, toggle.in_set(AppSystems::Present));
+    app.init_resource::<Keys>().add_systems(Update, toggle.in_set(AppSystems::Present));
 }
 
 /// What keys and buttons do here: filled by the platform, by group.
@@ -20,22 +18,6 @@ pub struct Keys(pub &'static [(&'static str, &'static [(&'static str, &'static s
 
 #[derive(Component)]
 struct HelpPanel;
-
-fn spawn_hint(mut commands: Commands) {
-    let node = Node {
-        position_type: PositionType::Absolute,
-        right: px(GAP),
-        bottom: px(GAP),
-        padding: UiRect::axes(px(10), px(5)),
-        border_radius: BorderRadius::all(px(6)),
-        ..default()
-    };
-    commands.spawn((node, Pressable, children![theme::text("F1  help", size::SMALL, colour::TEXT)])).observe(
-        |_: On<Pointer<Click>>, mut actions: MessageWriter<Action>| {
-            actions.write(Action::ToggleHelp);
-        },
-    );
-}
 
 fn toggle(
     mut actions: MessageReader<Action>,
@@ -74,7 +56,7 @@ fn spawn(commands: &mut Commands, keys: &Keys) {
         ..default()
     };
     commands
-        .spawn((HelpPanel, cover, GlobalZIndex(10)))
+        .spawn((HelpPanel, cover, GlobalZIndex(10), Name::new("help")))
         .observe(|_: On<Pointer<Click>>, mut actions: MessageWriter<Action>| {
             actions.write(Action::ToggleHelp);
         })

@@ -2,12 +2,12 @@
 
 use bevy::prelude::*;
 
-use super::refill;
+use super::{Places, refill};
 use crate::{
     app::{
         AppSystems,
         notices::Notices,
-        theme::{self, GAP, colour, size},
+        theme::{self, colour, size},
     },
     notice::Severity,
 };
@@ -22,18 +22,16 @@ pub(super) fn plugin(app: &mut App) {
 #[derive(Component)]
 struct NoticePanel;
 
-fn spawn(mut commands: Commands) {
+fn spawn(mut commands: Commands, places: Res<Places>) {
     let node = Node {
-        position_type: PositionType::Absolute,
-        left: px(GAP),
-        bottom: px(GAP),
         width: px(WIDTH),
-        max_width: percent(60),
+        max_width: percent(100),
         flex_direction: FlexDirection::Column,
         row_gap: px(8),
         ..default()
     };
-    commands.spawn((NoticePanel, node, Pickable::IGNORE));
+    let panel = commands.spawn((NoticePanel, node, Pickable::IGNORE, Name::new("notices"))).id();
+    commands.entity(places.notices).add_child(panel);
 }
 
 fn update(notices: Res<Notices>, panel: Single<Entity, With<NoticePanel>>, mut commands: Commands) {

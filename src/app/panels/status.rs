@@ -1,19 +1,25 @@
-//! Upper left: what kind of meeting this is, its address, and who is here.
+//! Top of the left column: what kind of meeting this is, its address, and how
+//! long frames take if somebody wants to know.
 
 use bevy::prelude::*;
 
-use super::refill;
+use super::Places;
 use crate::{
     app::{
-        AppSystems, labels,
+        AppSystems,
+        attendance::Joining,
+        labels,
         link::{Link, Meeting},
-        theme::{self, GAP, colour, size},
+        preferences::Preferences,
+        statistics::{Frames, Statistics},
+        theme,
+        ui::{self, Element, Size, Tone, Tree},
     },
-    session::{Colour, Phase, Presence},
+    session::{Phase, Presence},
 };
 
 /// People listed by name; of the rest the number is told.
-const NAMES: usize = 12;
+const NAMES: usize = 8;
 
 pub(super) fn plugin(app: &mut App) {
     app.add_systems(Startup, spawn).add_systems(Update, update.in_set(AppSystems::Present));
@@ -22,95 +28,68 @@ pub(super) fn plugin(app: &mut App) {
 #[derive(Component)]
 struct StatusPanel;
 
-/// What the panel shows.
-#[derive(Default, PartialEq, Clone)]
-struct Content {
-    title: String,
-    detail: String,
-    people: Vec<(String, Colour, bool)>,
-    more: usize,
-}
-
-fn spawn(mut commands: Commands) {
-    let node = Node {
-        position_type: PositionType::Absolute,
-        left: px(GAP),
-        top: px(GAP),
-        max_width: percent(48),
-        flex_direction: FlexDirection::Column,
-        row_gap: px(4),
-        ..default()
-    };
-    commands.spawn((StatusPanel, theme::panel(node), Pickable::IGNORE));
+fn spawn(mut commands: Commands, places: Res<Places>) {
+    let node =
+        Node { max_width: percent(100), flex_direction: FlexDirection::Column, row_gap: px(4), ..default() };
+    let panel = commands
+        .spawn((StatusPanel, theme::panel(node), Tree::default(), Pickable::IGNORE, Name::new("status")))
+        .id();
+    commands.entity(places.status).add_child(panel);
 }
 
 fn update(
     meeting: Res<Meeting>,
     link: Res<Link>,
-    panel: Single<Entity, With<StatusPanel>>,
-    mut last: Local<Option<Content>>,
+    joining: Res<Joining>,
+    preferences: Res<Preferences>,
+    statistics: Res<Statistics>,
+    mut panel: Single<(Entity, &mut Tree), With<StatusPanel>>,
     mut commands: Commands,
 ) {
-    let content = content(&meeting, link.address());
-    if last.as_ref() == Some(&content) {
-        return;
-    }
-    refill(*panel, &mut commands, |panel| {
-        panel.spawn(theme::text(&content.title, size::BODY, colour::TEXT));
-        if !content.detail.is_empty() {
-            panel.spawn(theme::text(&content.detail, size::SMALL, colour::DIM));
-        }
-        for (name, tint, dim) in &content.people {
-            let dot = Node {
-                width: px(10),
-                height: px(10),
-                flex_shrink: 0.0,
-                border_radius: BorderRadius::all(px(5)),
-                ..default()
-            };
-            let text = if *dim { colour::DIM } else { colour::TEXT };
-            panel.spawn((
-                Node { column_gap: px(8), align_items: AlignItems::Center, ..default() },
-                children![
-                    (dot, BackgroundColor(labels::colour(*tint))),
-                    theme::text(name, size::SMALL, text)
-                ],
-            ));
-        }
-        if content.more > 0 {
-            panel.spawn(theme::text(format!("and {} more", content.more), size::SMALL, colour::DIM));
-        }
-    });
-    *last = Some(content);
+    let frames = preferences.get().frame_time.then_some(statistics.frames);
+    let (entity, tree) = &mut *panel;
+    let elements = page(&meeting, link.address(), joining.waiting, frames);
+    ui::show(&mut commands, *entity, tree, elements);
 }
 
-fn content(meeting: &Meeting, address: Option<String>) -> Content {
+fn page(meeting: &Meeting, address: Option<String>, joining: bool, frames: Option<Frames>) -> Vec<Element> {
     let here = meeting.participants.iter().filter(|p| p.presence != Presence::Away).count() + 1;
     let people = if here == 1 { "only you here".to_owned() } else { format!("{here} people here") };
-    let (title, detail) = match meeting.phase {
-        Phase::Alone => ("No meeting".to_owned(), String::new()),
-        Phase::Joining => ("Joining a meeting".to_owned(), String::new()),
-        Phase::Guest => (format!("In a meeting, {people}"), String::new()),
-        Phase::Hosting => {
-            let address = address.map_or_else(String::new, |address| format!("Others join at {address}"));
-            (format!("Hosting a meeting, {people}"), address)
-        }
+    let title = match meeting.phase {
+        _ if joining => "Joining a meeting".to_owned(),
+        Phase::Alone => "No meeting".to_owned(),
+        Phase::Joining => "Joining a meeting".to_owned(),
+        Phase::Guest => format!("In a meeting, {people}"),
+        Phase::Hosting => format!("Hosting a meeting, {people}"),
     };
-    let list = meeting.phase != Phase::Alone && meeting.phase != Phase::Joining;
-    let me = (format!("{} (you)", meeting.me.name), meeting.me.colour, false);
-    let others = meeting.participants.iter().map(|p| {
-        let state = match p.presence {
-            Presence::Live => "",
-            Presence::Stale => ", not responding",
-            Presence::Away => ", away",
-        };
-        (format!("{}{state}", p.label), p.colour, p.presence != Presence::Live)
-    });
-    let everybody = meeting.participants.len() + 1;
-    Content {
-        title,
-        detail,
-        people: std::iter::once(me).chain(others).filter(|_| list).take(NAMES).collect(),
-        more: if list { everybody.saturating_sub(NAMES) } else { 0 },
+    let mut page = vec![ui::text(title, Size::Body, Tone::Plain)];
+    if let Some(address) = address.filter(|_| meeting.phase == Phase::Hosting) {
+        page.push(ui::text(format!("Others join at {address}"), Size::Small, Tone::Dim));
     }
+    if matches!(meeting.phase, Phase::Hosting | Phase::Guest) {
+        let me = (&meeting.me.name, meeting.me.colour, true, "you");
+        let others = meeting.participants.iter().map(|p| {
+            let state = match p.presence {
+                Presence::Live => "",
+                Presence::Stale => "not responding",
+                Presence::Away => "away",
+            };
+            (&p.label, p.colour, p.presence == Presence::Live, state)
+        });
+        for (label, colour, live, state) in std::iter::once(me).chain(others).take(NAMES) {
+            let tone = if live { Tone::Plain } else { Tone::Dim };
+            let text = if state.is_empty() { label.clone() } else { format!("{label} ({state})") };
+            page.push(ui::row([ui::dot(labels::colour(colour)), ui::text(text, Size::Small, tone)]));
+        }
+        let more = (meeting.participants.len() + 1).saturating_sub(NAMES);
+        if more > 0 {
+            page.push(ui::text(format!("and {more} more"), Size::Small, Tone::Dim));
+        }
+    }
+    if let Some(frames) = frames {
+        let text =
+            format!("{:.1} ms a frame, {:.0} a second", frames.median.as_secs_f64() * 1e3, frames.rate);
+        page.push(ui::text(text, Size::Small, Tone::Dim));
+    }
+    page
 }

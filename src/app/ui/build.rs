@@ -16,7 +16,7 @@ use super::{
     ellipsis::Ellipsis,
     style::{Look, Looks},
 };
-use crate::app::theme::{self, colour, size};
+use crate::app::theme::{colour, size};
 
 /// Sides of a switch's track and knob, logical pixels.
 const TRACK: Vec2 = Vec2::new(34.0, 18.0);
@@ -76,7 +76,7 @@ fn bring_in_line(commands: &mut Commands, parent: Entity, old: &mut Vec<Branch>,
 fn make(commands: &mut Commands, key: Option<String>, kind: Kind) -> Branch {
     let (entity, part) = match &kind {
         Kind::Column { gap } => (commands.spawn((column(*gap), Pickable::IGNORE)).id(), None),
-        Kind::Row => (commands.spawn((row(), Pickable::IGNORE)).id(), None),
+        Kind::Row { gap } => (commands.spawn((row(*gap), Pickable::IGNORE)).id(), None),
         Kind::Card { .. } => {
             let node = Node {
                 padding: UiRect::all(px(8)),
@@ -144,9 +144,9 @@ fn column(gap: f32) -> Node {
     Node { flex_direction: FlexDirection::Column, row_gap: px(gap), flex_shrink: 0.0, ..default() }
 }
 
-fn row() -> Node {
+fn row(gap: f32) -> Node {
     Node {
-        column_gap: px(8),
+        column_gap: px(gap),
         row_gap: px(6),
         align_items: AlignItems::Center,
         flex_wrap: FlexWrap::Wrap,
@@ -220,8 +220,7 @@ fn make_field(commands: &mut Commands, field: &Field) -> (Entity, Option<Entity>
         unfocused_selection_color: Color::NONE,
         selected_text_color: None,
     };
-    let hint_node =
-        Node { position_type: PositionType::Absolute, left: px(11), top: px(7), ..default() };
+    let hint_node = Node { position_type: PositionType::Absolute, left: px(11), top: px(7), ..default() };
     let hint = commands.spawn((hint_node, Pickable::IGNORE, TextLayout::no_wrap())).id();
     let edit = commands
         .spawn((
@@ -255,7 +254,10 @@ fn change(commands: &mut Commands, branch: &Branch, to: &Kind) {
         Kind::Column { gap } => {
             commands.entity(branch.entity).insert(column(*gap));
         }
-        Kind::Row | Kind::Line => {}
+        Kind::Row { gap } => {
+            commands.entity(branch.entity).insert(row(*gap));
+        }
+        Kind::Line => {}
         Kind::Card { selected } => {
             let edge = if *selected { colour::ACCENT } else { Color::NONE };
             commands.entity(branch.entity).insert(BorderColor::all(edge));
@@ -265,9 +267,7 @@ fn change(commands: &mut Commands, branch: &Branch, to: &Kind) {
             commands.entity(part).insert((written(text, size.pixels(), tone.colour()), layout));
         }
         Kind::Name { text, size, tone } => {
-            commands
-                .entity(part)
-                .insert((written(text, size.pixels(), tone.colour()), Ellipsis::new(text)));
+            commands.entity(part).insert((written(text, size.pixels(), tone.colour()), Ellipsis::new(text)));
         }
         Kind::Button(button) => {
             let Button { label, action, enabled, chosen, tone, .. } = button;
@@ -302,8 +302,12 @@ fn change(commands: &mut Commands, branch: &Branch, to: &Kind) {
         }
         Kind::Bar { share, tone } => {
             let radius = BorderRadius::all(px(BAR_HEIGHT / 2.0));
-            let node =
-                Node { width: percent(share * 100.0), height: percent(100), border_radius: radius, ..default() };
+            let node = Node {
+                width: percent(share * 100.0),
+                height: percent(100),
+                border_radius: radius,
+                ..default()
+            };
             commands.entity(part).insert((node, BackgroundColor(tone.colour())));
         }
         Kind::Dot(dot) => {
@@ -325,9 +329,4 @@ fn enable(entity: &mut EntityCommands, enabled: bool) {
     } else {
         entity.insert(InteractionDisabled);
     }
-}
-
-/// What a page or a panel hangs from: below it, [`show`] puts what it shows.
-pub fn root(node: Node) -> impl Bundle {
-    (theme::panel(node), Tree::default())
 }

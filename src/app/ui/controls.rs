@@ -69,11 +69,7 @@ fn switched(change: On<ValueChange<bool>>, switches: Query<&Switches>, mut actio
     }
 }
 
-fn edited(
-    change: On<TextEditChange>,
-    fields: Query<(&FieldOf, &EditableText)>,
-    mut drafts: ResMut<Drafts>,
-) {
+fn edited(change: On<TextEditChange>, fields: Query<(&FieldOf, &EditableText)>, mut drafts: ResMut<Drafts>) {
     if let Ok((FieldOf(id), text)) = fields.get(change.event_target()) {
         let text = text.value().to_string();
         if drafts.get(*id) != text {

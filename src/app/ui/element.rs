@@ -19,7 +19,7 @@ pub struct Element {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Kind {
     Column { gap: f32 },
-    Row,
+    Row { gap: f32 },
     Card { selected: bool },
     Text { text: String, size: Size, tone: Tone },
     Name { text: String, size: Size, tone: Tone },
@@ -239,7 +239,12 @@ pub fn column(gap: f32, children: impl IntoIterator<Item = Element>) -> Element 
 
 /// Side by side; what does not fit goes to the next line.
 pub fn row(children: impl IntoIterator<Item = Element>) -> Element {
-    Element::new(Kind::Row, children.into_iter().collect())
+    Element::new(Kind::Row { gap: 8.0 }, children.into_iter().collect())
+}
+
+/// Side by side, nearer to each other.
+pub fn tight_row(children: impl IntoIterator<Item = Element>) -> Element {
+    Element::new(Kind::Row { gap: 4.0 }, children.into_iter().collect())
 }
 
 /// One thing of a list.

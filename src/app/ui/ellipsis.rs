@@ -25,7 +25,10 @@ impl Ellipsis {
     }
 }
 
-fn shorten(mut texts: Query<(&mut Ellipsis, &mut Text, &TextLayoutInfo, &ChildOf)>, nodes: Query<&ComputedNode>) {
+fn shorten(
+    mut texts: Query<(&mut Ellipsis, &mut Text, &TextLayoutInfo, &ChildOf)>,
+    nodes: Query<&ComputedNode>,
+) {
     for (mut ellipsis, mut text, layout, parent) in &mut texts {
         let Ok(room) = nodes.get(parent.parent()).map(|node| node.size().x) else { continue };
         if std::mem::take(&mut ellipsis.bypass_change_detection().fresh) || room <= 0.0 {
@@ -71,7 +74,10 @@ mod tests {
     fn long_names_keep_both_ends() {
         assert_eq!(shortened("brain", 5), "brain");
         let long = shortened("emd_11638_postprocessed_map_\u{e5}ngstr\u{f6}m_v2", 24);
-        assert_eq!(long, "emd_11638_postp\u{2026}r\u{f6}m_v2".replace("postp", "post").replace("r\u{f6}m", "tr\u{f6}m"));
+        assert_eq!(
+            long,
+            "emd_11638_postp\u{2026}r\u{f6}m_v2".replace("postp", "post").replace("r\u{f6}m", "tr\u{f6}m")
+        );
         assert_eq!(long.chars().count(), 23);
         assert_eq!(shortened("abc", 0), "\u{2026}");
     }

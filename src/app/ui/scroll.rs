@@ -15,13 +15,12 @@ pub(super) fn plugin(app: &mut App) {
     app.add_observer(into_view).add_systems(Update, hide_bars.in_set(AppSystems::Present));
 }
 
-/// A place of a fixed height; `content` fills what it scrolls. Gives the two
+/// A place that is as high as what is in it, but never higher than its own. Gives the two
 /// entities: the place, and what scrolls.
 pub fn scrolling(commands: &mut Commands) -> (Entity, Entity) {
     let area_node = Node {
         flex_direction: FlexDirection::Column,
         flex_grow: 1.0,
-        flex_basis: px(0),
         min_width: px(0),
         min_height: px(0),
         row_gap: px(10),
@@ -38,14 +37,8 @@ pub fn scrolling(commands: &mut Commands) -> (Entity, Entity) {
     let bar = commands
         .spawn((bar_node, Scrollbar::new(area, ControlOrientation::Vertical, 24.0), children![thumb]))
         .id();
-    let place = Node {
-        flex_direction: FlexDirection::Row,
-        column_gap: px(4),
-        flex_grow: 1.0,
-        flex_basis: px(0),
-        min_height: px(0),
-        ..default()
-    };
+    let place =
+        Node { flex_direction: FlexDirection::Row, column_gap: px(4), min_height: px(0), ..default() };
     (commands.spawn((place, Pickable::IGNORE)).add_children(&[area, bar]).id(), area)
 }
 

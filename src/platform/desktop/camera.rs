@@ -3,7 +3,7 @@
 use std::f32::consts::{FRAC_PI_2, PI};
 
 use bevy::{
-    camera::{Exposure, PerspectiveProjection},
+    camera::{Exposure, PerspectiveProjection, SubCameraView},
     core_pipeline::{
         prepass::DepthPrepass,
         tonemapping::{DebandDither, Tonemapping},
@@ -15,7 +15,7 @@ use bevy::{
 
 use super::hands::Cursor;
 use crate::{
-    app::{AppSystems, Targets, input::Me, viewer::StartAt},
+    app::{AppSystems, Dock, Targets, input::Me, ui::is_typing, viewer::StartAt},
     session::Pose,
 };
 
@@ -26,6 +26,12 @@ const SPEED: f32 = 1.2;
 const FAST: f32 = 4.0;
 /// Radians for a pixel of mouse movement.
 const TURN: f32 = 0.005;
+/// Of the view, upwards; more where the window is narrow, so that people beside a
+/// model are seen.
+const FIELD_OF_VIEW: f32 = 55.0 * PI / 180.0;
+const WIDEST_FIELD_OF_VIEW: f32 = 78.0 * PI / 180.0;
+/// Half of the view to the sides, at least.
+const ASIDE: f32 = 39.0 * PI / 180.0;
 /// As far as one looks up and down.
 const STEEPEST: f32 = FRAC_PI_2 - 0.02;
 /// Of the distance, for a notch of the wheel.
@@ -34,10 +40,16 @@ const DOLLY: f32 = 0.12;
 const NOTHING_AT: f32 = 1.5;
 
 pub(super) fn plugin(app: &mut App) {
-    app.init_resource::<Flight>().add_systems(Startup, spawn).add_systems(
-        Update,
-        (start, fly, turn, put_head).chain().in_set(AppSystems::Input).before(super::hands::point),
-    );
+    app.init_resource::<Flight>()
+        .add_systems(PostUpdate, look_beside_the_dock)
+        .add_systems(Startup, spawn)
+        .add_systems(
+            Update,
+            (start, fly.run_if(not(is_typing)), turn, put_head)
+                .chain()
+                .in_set(AppSystems::Input)
+                .before(super::hands::point),
+        );
 }
 
 /// Where the head is.
@@ -109,7 +121,7 @@ fn spawn(mut commands: Commands, adapter: Res<RenderAdapterInfo>) {
     let mut camera = commands.spawn((
         Camera3d::default(),
         Projection::Perspective(PerspectiveProjection {
-            fov: 55f32.to_radians(),
+            fov: FIELD_OF_VIEW,
             // People look into models.
             near: 0.02,
             far: 1000.0,
@@ -127,6 +139,35 @@ fn spawn(mut commands: Commands, adapter: Res<RenderAdapterInfo>) {
     if drawn_by_processor {
         // What is hidden is found first and not shaded: half the time of a frame.
         camera.insert(DepthPrepass);
+    }
+}
+
+/// The middle of the view is the middle of what the dock leaves free.
+fn look_beside_the_dock(
+    window: Single<&Window, With<bevy::window::PrimaryWindow>>,
+    dock: Query<&ComputedNode, With<Dock>>,
+    camera: Single<(&mut Camera, &mut Projection), With<Camera3d>>,
+) {
+    let (mut camera, mut projection) = camera.into_inner();
+    let size = window.physical_size();
+    let dock = dock.single().map_or(0.0, |node| node.size().x);
+    let hidden = if dock * 2.0 > size.x as f32 { 0 } else { dock.round() as u32 };
+    // A wider picture, of which the window shows the right part.
+    let view = (hidden > 0 && size.x > 0 && size.y > 0).then(|| SubCameraView {
+        full_size: UVec2::new(size.x + hidden, size.y),
+        offset: Vec2::new(hidden as f32, 0.0),
+        size,
+    });
+    if camera.sub_camera_view != view {
+        camera.sub_camera_view = view;
+    }
+    let aspect = size.x.saturating_sub(hidden).max(1) as f32 / size.y.max(1) as f32;
+    let fov = (2.0 * (ASIDE.tan() / aspect).atan()).clamp(FIELD_OF_VIEW, WIDEST_FIELD_OF_VIEW);
+    if let Projection::Perspective(lens) = &*projection
+        && (lens.fov - fov).abs() > 1e-4
+        && let Projection::Perspective(lens) = &mut *projection
+    {
+        lens.fov = fov;
     }
 }
 

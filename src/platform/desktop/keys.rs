@@ -2,7 +2,11 @@
 
 use bevy::prelude::*;
 
-use crate::app::{AppSystems, Keys, input::Action};
+use crate::app::{
+    AppSystems, Keys,
+    input::{Action, Switch},
+    ui::is_typing,
+};
 
 /// The list, as people read it.
 const LIST: Keys = Keys(&[
@@ -23,7 +27,7 @@ const LIST: Keys = Keys(&[
             ("Left drag", "move"),
             ("Ctrl + left drag", "turn about its middle"),
             ("Wheel on a model", "make larger or smaller"),
-            ("N, P or Tab, Shift+Tab", "show only the next, the previous"),
+            ("N, P", "show only the next, the previous"),
             ("H", "hide or show the selected one"),
             ("Delete", "close the selected one for everybody"),
             ("K", "keep aligned: move all together"),
@@ -31,11 +35,19 @@ const LIST: Keys = Keys(&[
             ("Drop a file", "open it"),
         ],
     ),
-    ("This list", &[("F1, ?", "show or hide"), ("Esc", "hide")]),
+    (
+        "Panels",
+        &[
+            ("F2", "fold or unfold"),
+            ("Tab, Shift+Tab, Space", "next control, previous, press it"),
+            ("F3", "what the network does"),
+            ("F1, ?", "this list"),
+        ],
+    ),
 ]);
 
 pub(super) fn plugin(app: &mut App) {
-    app.insert_resource(LIST).add_systems(Update, act.in_set(AppSystems::Input));
+    app.insert_resource(LIST).add_systems(Update, act.in_set(AppSystems::Input).run_if(not(is_typing)));
 }
 
 fn act(keys: Res<ButtonInput<KeyCode>>, mut actions: MessageWriter<Action>) {
@@ -45,14 +57,15 @@ fn act(keys: Res<ButtonInput<KeyCode>>, mut actions: MessageWriter<Action>) {
     }
     for key in keys.get_just_pressed() {
         let action = match key {
-            KeyCode::Tab if shift => Action::PreviousModel,
-            KeyCode::Tab | KeyCode::KeyN => Action::NextModel,
+            KeyCode::KeyN => Action::NextModel,
             KeyCode::KeyP => Action::PreviousModel,
             KeyCode::KeyH => Action::ToggleSelected,
             KeyCode::Delete => Action::CloseSelected,
-            KeyCode::KeyK => Action::ToggleKeepAligned,
+            KeyCode::KeyK => Action::Toggle(Switch::KeepAligned),
             KeyCode::KeyO => Action::OriginalAlignment,
             KeyCode::F1 => Action::ToggleHelp,
+            KeyCode::F2 => Action::TogglePanels,
+            KeyCode::F3 => Action::Toggle(Switch::Debugging),
             KeyCode::Slash if shift => Action::ToggleHelp,
             KeyCode::Escape => Action::CloseHelp,
             _ => continue,

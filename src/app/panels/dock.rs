@@ -1,0 +1,126 @@
+//! The dock: tabs, and below them the page that is chosen.
+
+use bevy::{input_focus::tab_navigation::TabGroup, prelude::*};
+
+use super::Places;
+use crate::app::{
+    AppSystems,
+    input::{Action, Page},
+    theme::{self, GAP},
+    ui::{self, Button, Tree},
+};
+
+/// Logical pixels.
+const WIDTH: f32 = 348.0;
+
+pub(super) fn plugin(app: &mut App) {
+    app.init_resource::<Open>()
+        .add_systems(Startup, spawn)
+        .add_systems(Update, act.in_set(AppSystems::Update))
+        .add_systems(Update, update.in_set(AppSystems::Present));
+}
+
+/// What of the panels is shown.
+#[derive(Resource, Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Open {
+    /// The chosen page.
+    pub page: Page,
+    /// Whether there is more to be seen than a button.
+    pub dock: bool,
+}
+
+impl Default for Open {
+    fn default() -> Self {
+        Self { page: Page::default(), dock: true }
+    }
+}
+
+impl Open {
+    /// Whether this page can be seen.
+    pub fn shows(&self, page: Page) -> bool {
+        self.dock && self.page == page
+    }
+}
+
+/// The whole of it; its node's size is the room that it takes.
+#[derive(Component, Debug)]
+pub struct Dock;
+
+#[derive(Component)]
+struct Tabs;
+
+/// The root of a page.
+#[derive(Component, Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct PageRoot(pub Page);
+
+/// What holds a page and its scroll bar.
+#[derive(Component)]
+struct PagePlace(Page);
+
+fn spawn(mut commands: Commands, places: Res<Places>) {
+    let tabs = commands
+        .spawn((
+            Tabs,
+            Node { flex_direction: FlexDirection::Column, flex_shrink: 0.0, ..default() },
+            Tree::default(),
+            Pickable::IGNORE,
+        ))
+        .id();
+    let mut parts = vec![tabs];
+    for page in Page::ALL {
+        let (place, area) = ui::scrolling(&mut commands);
+        commands.entity(place).insert(PagePlace(page));
+        commands.entity(area).insert((PageRoot(page), Tree::default(), Name::new(page.title())));
+        parts.push(place);
+    }
+    let node = Node {
+        flex_direction: FlexDirection::Column,
+        width: px(WIDTH),
+        max_height: percent(100),
+        row_gap: px(GAP),
+        ..default()
+    };
+    let dock = commands
+        .spawn((Dock, theme::panel(node), TabGroup::new(0), Name::new("dock")))
+        .add_children(&parts)
+        .id();
+    commands.entity(places.dock).add_child(dock);
+}
+
+fn act(mut actions: MessageReader<Action>, mut open: ResMut<Open>) {
+    for action in actions.read() {
+        match action {
+            Action::ShowPage(page) => {
+                open.set_if_neq(Open { page: *page, dock: true });
+            }
+            Action::TogglePanels => open.dock = !open.dock,
+            _ => {}
+        }
+    }
+}
+
+fn update(
+    open: Res<Open>,
+    mut tabs: Single<(Entity, &mut Tree), With<Tabs>>,
+    mut dock: Single<&mut Node, (With<Dock>, Without<PagePlace>)>,
+    mut pages: Query<(&PagePlace, &mut Node)>,
+    mut commands: Commands,
+) {
+    if !open.is_changed() {
+        return;
+    }
+    dock.width = if open.dock { px(WIDTH) } else { auto() };
+    for (PagePlace(page), mut node) in &mut pages {
+        node.display = if open.shows(*page) { Display::Flex } else { Display::None };
+    }
+    let (entity, tree) = &mut *tabs;
+    let fold_label = if open.dock { "\u{25b8}" } else { "\u{25c2} Panels" };
+    let tab = |page: Page| -> Button {
+        ui::button(format!("tab/{}", page.title()), page.title(), Action::ShowPage(page))
+            .chosen_if(open.shows(page))
+    };
+    let fold = ui::button("tab/fold", fold_label, Action::TogglePanels);
+    let tabs = Page::ALL.map(tab).into_iter().filter(|_| open.dock).map(Into::into);
+    let buttons = tabs.chain([fold.into()]);
+    ui::show(&mut commands, *entity, tree, vec![ui::tight_row(buttons)]);
+}

@@ -1,0 +1,178 @@
+//! The Meeting page: start one, join one, see who is here, leave.
+
+use bevy::prelude::*;
+
+use super::dock::{Open, PageRoot};
+use crate::{
+    app::{
+        AppSystems,
+        attendance::Joining,
+        input::{Action, Page},
+        labels,
+        link::{Link, Meeting},
+        preferences::Preferences,
+        ui::{self, Drafts, Element, FieldId, Size, Tone, Tree},
+    },
+    session::{Client, Colour, Phase, Presence},
+};
+
+pub(super) fn plugin(app: &mut App) {
+    app.add_systems(Update, update.in_set(AppSystems::Present));
+}
+
+fn update(
+    open: Res<Open>,
+    meeting: Res<Meeting>,
+    link: Res<Link>,
+    joining: Res<Joining>,
+    preferences: Res<Preferences>,
+    drafts: Res<Drafts>,
+    mut roots: Query<(Entity, &PageRoot, &mut Tree)>,
+    mut commands: Commands,
+) {
+    if !open.shows(Page::Meeting) {
+        return;
+    }
+    let Some((root, _, mut tree)) = roots.iter_mut().find(|(_, page, _)| page.0 == Page::Meeting) else {
+        return;
+    };
+    let state = State {
+        meeting: &meeting,
+        address: link.address(),
+        joining: &joining,
+        addresses: &preferences.get().addresses,
+        typed: drafts.get(FieldId::Address),
+    };
+    ui::show(&mut commands, root, &mut tree, page(&state));
+}
+
+struct State<'a> {
+    meeting: &'a Meeting,
+    /// Where others reach the meeting that we host.
+    address: Option<String>,
+    joining: &'a Joining,
+    /// Hosts that were joined before.
+    addresses: &'a [String],
+    typed: &'a str,
+}
+
+fn page(state: &State<'_>) -> Vec<Element> {
+    let waiting = state.joining.waiting || state.meeting.phase == Phase::Joining;
+    match state.meeting.phase {
+        _ if waiting => reaching(state),
+        Phase::Alone | Phase::Joining => alone(state),
+        Phase::Hosting => hosting(state),
+        Phase::Guest => guest(state),
+    }
+}
+
+fn alone(state: &State<'_>) -> Vec<Element> {
+    let start = ui::button("meeting/host", "Start a meeting", Action::Host).toned(Tone::Accent).wide();
+    let join = ui::button("meeting/join", "Join", Action::Join(state.typed.to_owned()))
+        .enabled_if(!state.typed.trim().is_empty());
+    let mut page = vec![
+        start.into(),
+        ui::text("Others see the models that are open here.", Size::Small, Tone::Dim),
+        ui::line(),
+        ui::text("Join a meeting", Size::Body, Tone::Plain),
+        ui::field(FieldId::Address, "", "address of the host"),
+        ui::row([join.into()]),
+    ];
+    if state.addresses.is_empty() {
+        let hint = "The host sees the address on its Meeting page, such as 192.168.1.20.";
+        page.push(ui::text(hint, Size::Small, Tone::Dim));
+    } else {
+        page.push(ui::text("Joined before", Size::Small, Tone::Dim));
+    }
+    for address in state.addresses {
+        let again = ui::button(format!("meeting/again/{address}"), "Join", Action::Join(address.clone()));
+        let forget =
+            ui::button(format!("meeting/forget/{address}"), "Forget", Action::ForgetAddress(address.clone()));
+        let parts = [ui::name(&**address, Size::Body, Tone::Plain), again.into(), forget.into()];
+        page.push(ui::row(parts).keyed(format!("address {address}")));
+    }
+    page
+}
+
+fn reaching(state: &State<'_>) -> Vec<Element> {
+    let whom = state.joining.address.as_deref().unwrap_or("the host");
+    vec![
+        ui::text(format!("Reaching {whom} \u{2026}"), Size::Body, Tone::Plain),
+        ui::text("It must be in the same network, with a meeting started.", Size::Small, Tone::Dim),
+        ui::row([ui::button("meeting/stop", "Stop", Action::Leave).into()]),
+    ]
+}
+
+fn hosting(state: &State<'_>) -> Vec<Element> {
+    let mut page = Vec::new();
+    if let Some(address) = &state.address {
+        page.push(ui::text("Give this address to the others:", Size::Small, Tone::Dim));
+        page.push(ui::row([
+            ui::name(&**address, Size::Title, Tone::Accent),
+            ui::button("meeting/copy", "Copy", Action::Copy(address.clone())).into(),
+        ]));
+        page.push(ui::line());
+    }
+    page.extend(people(state.meeting));
+    page.push(ui::line());
+    page.push(ui::button("meeting/leave", "End the meeting", Action::Leave).toned(Tone::Error).wide().into());
+    page.push(ui::text("The models stay open here.", Size::Small, Tone::Dim));
+    page
+}
+
+fn guest(state: &State<'_>) -> Vec<Element> {
+    let mut page = Vec::new();
+    if let Some(address) = &state.joining.address {
+        page.push(ui::row([
+            ui::text("At", Size::Small, Tone::Dim),
+            ui::name(&**address, Size::Body, Tone::Plain),
+        ]));
+        page.push(ui::line());
+    }
+    page.extend(people(state.meeting));
+    page.push(ui::line());
+    page.push(
+        ui::button("meeting/leave", "Leave the meeting", Action::Leave).toned(Tone::Error).wide().into(),
+    );
+    page
+}
+
+/// Everybody, ourselves first.
+fn people(meeting: &Meeting) -> Vec<Element> {
+    let count = meeting.participants.len() + 1;
+    let title = if count == 1 { "Only you are here".to_owned() } else { format!("{count} people") };
+    let mut people = vec![ui::text(title, Size::Body, Tone::Plain)];
+    if count == 1 && meeting.phase == Phase::Hosting {
+        let hint = "Others join with Convene or with LookSee, in the same network.";
+        people.push(ui::text(hint, Size::Small, Tone::Dim));
+    }
+    let me = &meeting.me;
+    people.push(person(me.device_id(), &format!("{} (you)", me.name), me.colour, "Convene", true));
+    for p in &meeting.participants {
+        let peer = meeting.peers.iter().find(|peer| peer.device_id == p.device_id);
+        let client = match p.client {
+            Client::Convene => "Convene",
+            Client::LookSee => "LookSee",
+        };
+        let state = match p.presence {
+            Presence::Live => match peer.and_then(|peer| peer.round_trip) {
+                Some(trip) => format!("{client}, {:.0} ms", trip.as_secs_f64() * 1e3),
+                None => client.to_owned(),
+            },
+            Presence::Stale => format!("{client}, not responding"),
+            Presence::Away => format!("{client}, away"),
+        };
+        people.push(person(&p.device_id, &p.label, p.colour, &state, p.presence == Presence::Live));
+    }
+    people
+}
+
+fn person(key: &str, label: &str, colour: Colour, state: &str, live: bool) -> Element {
+    let tone = if live { Tone::Plain } else { Tone::Dim };
+    ui::row([
+        ui::dot(labels::colour(colour)),
+        ui::name(label, Size::Body, tone),
+        ui::text(state, Size::Small, Tone::Dim),
+    ])
+    .keyed(key)
+}

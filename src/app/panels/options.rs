@@ -1,0 +1,95 @@
+//! The Options page: who one is, and what one likes.
+
+use bevy::prelude::*;
+
+use super::dock::{Open, PageRoot};
+use crate::{
+    app::{
+        AppSystems,
+        input::{Action, Page, Switch},
+        labels,
+        link::Meeting,
+        preferences::{Preferences, ReceiveOptions, Receiving},
+        statistics::Statistics,
+        ui::{self, Element, FieldId, Size, Tone, Tree},
+    },
+    session::Colour,
+    settings::Settings,
+};
+
+pub(super) fn plugin(app: &mut App) {
+    app.add_systems(Update, update.in_set(AppSystems::Present));
+}
+
+fn update(
+    open: Res<Open>,
+    meeting: Res<Meeting>,
+    preferences: Res<Preferences>,
+    options: Res<ReceiveOptions>,
+    receiving: Res<Receiving>,
+    statistics: Res<Statistics>,
+    mut roots: Query<(Entity, &PageRoot, &mut Tree)>,
+    mut commands: Commands,
+) {
+    if !open.shows(Page::Options) {
+        return;
+    }
+    let Some((root, _, mut tree)) = roots.iter_mut().find(|(_, page, _)| page.0 == Page::Options) else {
+        return;
+    };
+    let state = State {
+        meeting: &meeting,
+        settings: preferences.get(),
+        receiving: *receiving,
+        folder: options.folder.display().to_string(),
+        debugging: statistics.shown,
+    };
+    ui::show(&mut commands, root, &mut tree, page(&state));
+}
+
+struct State<'a> {
+    meeting: &'a Meeting,
+    settings: &'a Settings,
+    receiving: Receiving,
+    folder: String,
+    debugging: bool,
+}
+
+fn page(state: &State<'_>) -> Vec<Element> {
+    let heading = |title: &str| ui::text(title, Size::Body, Tone::Plain);
+    let note = |text: String| ui::text(text, Size::Small, Tone::Dim);
+    let me = &state.meeting.me;
+    let colours = Colour::PALETTE.map(|colour| {
+        let id = format!("options/colour/{colour}");
+        ui::swatch(id, labels::colour(colour), colour == me.colour, Action::Recolour(colour))
+    });
+    let settings = state.settings;
+    let received = match state.receiving.0 {
+        Some(port) => format!("Taken at port {port}, into {}.", state.folder),
+        None => "Others can send files here, as ChimeraX does.".to_owned(),
+    };
+    vec![
+        heading("Your name"),
+        ui::field(FieldId::Name, &*me.name, "what others call you"),
+        heading("Your colour"),
+        ui::row(colours),
+        ui::line(),
+        heading("Models"),
+        ui::switch(Switch::KeepAligned, "Keep aligned", state.meeting.keep_aligned, true),
+        note("All models move together, for everybody.".to_owned()),
+        ui::row([ui::button("options/align", "Original alignment", Action::OriginalAlignment)
+            .enabled_if(!state.meeting.models.is_empty())
+            .into()]),
+        note("Puts all models as their files have them.".to_owned()),
+        ui::switch(Switch::ExactModels, "Exact models", settings.exact_models, true),
+        note("Models travel bit by bit as they are in their files.".to_owned()),
+        ui::line(),
+        heading("Files"),
+        ui::switch(Switch::ReceiveFiles, "Receive files", state.receiving.0.is_some(), true),
+        note(received),
+        ui::line(),
+        heading("Display"),
+        ui::switch(Switch::FrameTime, "Show frame time", settings.frame_time, true),
+        ui::switch(Switch::Debugging, "Show what the network does (F3)", state.debugging, true),
+    ]
+}
