@@ -21,7 +21,7 @@ use convene::{
     model::{self, Cancel, Limits},
     net::{Net, NetCommand, NetConfig, NetEvent},
     platform::desktop,
-    session::{Body, Colour, Command, Config, Identity, Measure, Pose, new_model_id},
+    session::{Body, Colour, Command, Config, Event, Identity, Measure, Pose, new_model_id},
     threads,
     workers::Workers,
 };
@@ -126,7 +126,13 @@ fn company(others: &[Net]) {
         let t = start.elapsed().as_secs_f32();
         for (number, net) in (1u8..).zip(others) {
             net.set_body(body(f32::from(number), t), start.elapsed().as_nanos() as u64);
-            net.events().try_iter().for_each(drop);
+            for event in net.events().try_iter() {
+                if let NetEvent::Session(Event::ModelReceived { model_id, .. }) = event {
+                    // Nobody waits for the answer; a driver that is busy is asked no more.
+                    let _ =
+                        net.send(NetCommand::Session { seq: 0, command: Command::ModelLoaded { model_id } });
+                }
+            }
         }
         std::thread::sleep(Duration::from_millis(14));
     }

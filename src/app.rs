@@ -106,6 +106,8 @@ pub struct AppOptions {
     pub joining: Option<String>,
     /// Logical pixels of the window; the system's choice if none.
     pub size: Option<(u32, u32)>,
+    /// The window's thread need not be the process's first (not on every system).
+    pub any_thread: bool,
     /// Where the head starts; chosen by [`viewer`] if none.
     pub head: Option<session::Pose>,
     /// Pictures of the window that are taken by themselves.
@@ -130,6 +132,7 @@ impl AppOptions {
             open: Vec::new(),
             joining: None,
             size: None,
+            any_thread: false,
             head: None,
             snapshots: Snapshots::default(),
             tour: None,

@@ -11,6 +11,7 @@
 //! | `meeting-connect` | reaches a host, once | its socket |
 //! | `peer-N-read`, `peer-N-write` | one connection | its socket; its outbox |
 //! | `store` | verifies and keeps what comes of models | its channel |
+//! | `pack` | packs models for slow links | its channel |
 //! | `file-inbox` | takes pushed files | its sockets |
 //!
 //! Channels, all bounded: readers to driver 256 frames (a reader that finds it
@@ -26,6 +27,7 @@ mod error;
 mod inbox;
 mod listener;
 mod pace;
+mod packing;
 mod peer;
 mod push;
 mod rejoin;
@@ -207,6 +209,8 @@ enum Input {
     Fault(PeerId, String),
     Found(String, Arc<Holding>, Option<Bytes>),
     Stored(PeerId, u16, Stored),
+    /// A chunk is packed.
+    Packed,
     File(NetEvent),
 }
 

@@ -102,7 +102,7 @@ impl Config {
             max_model_bytes: 2 << 30,
             max_models: 500,
             bulk: BulkConfig::default(),
-            methods: vec![Method::Raw],
+            methods: Method::ALL.to_vec(),
             rejoin: false,
             secret: [0; 32],
         }

@@ -91,17 +91,20 @@ pub struct SettingsFile {
 impl SettingsFile {
     /// Reads the file, or makes it.
     pub fn open(path: &Path) -> Self {
-        let (mut settings, mut notice) = match read(path) {
-            Ok(Some(settings)) => (settings, None),
-            Ok(None) => (Settings::default(), None),
-            Err(error) => (Settings::default(), Some(set_aside(path, &error))),
+        let (mut settings, mut notice, mut is_new) = match read(path) {
+            Ok(Some(settings)) => (settings, None, false),
+            Ok(None) => (Settings::default(), None, true),
+            Err(error) => (Settings::default(), Some(set_aside(path, &error)), true),
         };
         if !crate::wire::message::is_participant_id(&settings.id) {
             settings.id = new_participant_id();
+            is_new = true;
         }
         let lock = lock(path);
         let mut file = Self { settings, notice: None, path: path.to_owned(), lock };
-        if let Err(error) = file.save()
+        // What is there is left alone: another process may be changing it.
+        if is_new
+            && let Err(error) = file.save()
             && notice.is_none()
         {
             notice = Some(crate::notice::Notice::warning(

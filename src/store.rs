@@ -11,17 +11,15 @@ mod disk;
 
 use std::{
     collections::{HashMap, VecDeque},
-    io::Read,
     path::Path,
     sync::{Arc, Weak},
 };
 
 use bytes::Bytes;
-use flate2::read::GzDecoder;
 
 pub use disk::DEFAULT_LIMIT;
 
-use crate::transfer::{Chunk, Holding, Method, RepresentationId};
+use crate::transfer::{Chunk, Holding, RepresentationId, unpack};
 use disk::Disk;
 
 /// Half-received models that are kept in memory where there is no disk.
@@ -113,7 +111,7 @@ impl Store {
         if let Some(file) = holding.file() {
             return Ok(file);
         }
-        let file = unpack(holding).filter(|file| *blake3::hash(file).as_bytes() == holding.id().content);
+        let file = unpack_all(holding).filter(|file| *blake3::hash(file).as_bytes() == holding.id().content);
         if let Some(disk) = &mut self.disk {
             disk.finish(holding.id(), file.is_some());
         }
@@ -132,21 +130,12 @@ impl Store {
 }
 
 /// The file that the chunks stand for; none if they cannot be unpacked.
-fn unpack(holding: &Holding) -> Option<Bytes> {
+fn unpack_all(holding: &Holding) -> Option<Bytes> {
     let mut file = Vec::with_capacity(usize::try_from(holding.source_bytes()).ok()?);
     for index in 0..holding.chunk_count() {
         let chunk = holding.chunk(index)?;
-        match chunk.header.method {
-            Method::Raw => file.extend_from_slice(&chunk.bytes),
-            Method::Gzip => {
-                let decoded = u64::from(chunk.header.decoded_bytes);
-                let before = file.len() as u64;
-                // A chunk that grows beyond what was announced is no chunk.
-                GzDecoder::new(&chunk.bytes[..]).take(decoded + 1).read_to_end(&mut file).ok()?;
-                if file.len() as u64 != before + decoded {
-                    return None;
-                }
-            }
+        if !unpack(&chunk.header, &chunk.bytes, &mut file) {
+            return None;
         }
     }
     Some(file.into())

@@ -15,14 +15,13 @@ use std::{
 use bevy::prelude::*;
 use convene::{
     app::{
-        self, AppOptions, AppState, Snapshots,
-        input::{Action, Hold, Me, OpenFile},
+        self, AppOptions, AppState,
+        input::{Action, Hold, Me, OpenFile, Switch},
         link::Meeting,
         models::{Model, ModelState, Stands},
         notices::Notices,
         participants::{BodyPart, Participant},
     },
-    model::Limits,
     net::{Net, NetCommand, NetConfig},
     session::{Body, Colour, Config, Identity, Placement, Pose},
     workers::Workers,
@@ -240,7 +239,7 @@ fn what_is_dragged_moves_for_everybody_and_stays_under_the_hand() {
 #[test]
 fn kept_aligned_models_move_together() {
     let (mut host, mut guest, id) = with_model();
-    host.send(Action::ToggleKeepAligned);
+    host.send(Action::Toggle(Switch::KeepAligned));
     run_until(&mut [&mut host, &mut guest], "both keep aligned", |people| {
         people.iter().all(|p| p.meeting().keep_aligned)
     });

@@ -13,8 +13,7 @@ use std::{
 
 use bevy::prelude::*;
 use convene::{
-    app::{self, AppOptions, Snapshots},
-    model::Limits,
+    app::{self, AppOptions},
     net::{Net, NetCommand, NetEvent, Viewer},
     session::{Body, Event},
     threads::monotonic_nanoseconds,

@@ -11,6 +11,8 @@ use super::{
 };
 use crate::session::Colour;
 
+/// Longer names lose their end.
+const MOST_CHARACTERS: usize = 24;
 /// Beyond this a name says nothing any more, metres.
 const FARTHEST: f32 = 25.0;
 
@@ -93,7 +95,7 @@ fn add(added: On<Add, Label>, labels: Query<&Label>, mut commands: Commands) {
         BackgroundColor(theme::colour::PANEL.with_alpha(0.7)),
         BorderColor::all(colour(label.colour)),
         Pickable::IGNORE,
-        children![(theme::text(&label.text, size::SMALL, theme::colour::TEXT), TextLayout::no_wrap())],
+        children![(theme::text(shown(&label.text), size::SMALL, theme::colour::TEXT), TextLayout::no_wrap())],
     );
     let node = commands
         .spawn((anchor(), Visibility::Hidden, Pickable::IGNORE, GlobalZIndex(-1), children![tag]))
@@ -105,6 +107,15 @@ fn remove(removed: On<Remove, ShownBy>, shown: Query<&ShownBy>, mut commands: Co
     if let Ok(ShownBy(node)) = shown.get(removed.entity) {
         commands.entity(*node).try_despawn();
     }
+}
+
+/// As much of a name as there is room for over a head.
+fn shown(name: &str) -> String {
+    if name.chars().count() <= MOST_CHARACTERS {
+        return name.to_owned();
+    }
+    let start: String = name.chars().take(MOST_CHARACTERS - 1).collect();
+    format!("{}\u{2026}", start.trim_end())
 }
 
 /// A participant's colour for Bevy.
@@ -121,7 +132,7 @@ fn update(
     for (label, ShownBy(node)) in &labels {
         for child in children.iter_descendants(*node) {
             if let Ok(mut text) = texts.get_mut(child) {
-                text.set_if_neq(Text::new(&label.text));
+                text.set_if_neq(Text::new(shown(&label.text)));
             }
             if let Ok(mut border) = borders.get_mut(child) {
                 border.set_if_neq(BorderColor::all(colour(label.colour)));

@@ -43,11 +43,11 @@ pub mod colour {
     /// Secondary text.
     pub const DIM: Color = Color::srgb(0.72, 0.77, 0.83);
     /// What is chosen or grows.
-    pub const ACCENT: Color = Color::srgb(0.38, 0.68, 1.0);
+    pub const ACCENT: Color = Color::srgb(0.46, 0.73, 1.0);
     /// A warning's edge.
     pub const WARNING: Color = Color::srgb(0.96, 0.74, 0.26);
     /// An error's edge.
-    pub const ERROR: Color = Color::srgb(1.0, 0.55, 0.52);
+    pub const ERROR: Color = Color::srgb(1.0, 0.61, 0.58);
 }
 
 /// Distance of panels from the window's edge and from each other, logical pixels.

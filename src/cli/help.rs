@@ -65,6 +65,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         &[
             example("A meeting to try things out", "convene demo"),
             example("The guest's model comes over a slow link", "convene demo --pace 8"),
+            example("Pictures of its steps, then the end", "convene demo --pictures pictures"),
         ],
     ),
     (

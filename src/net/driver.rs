@@ -17,6 +17,7 @@ use super::{
     inbox::Inbox,
     listener::Listener,
     pace::Pace,
+    packing::Packing,
     peer::{ArrivingBytes, PeerHandle, Surroundings},
     rejoin::Rejoin,
     storing::Storing,
@@ -49,6 +50,7 @@ pub(super) struct Driver {
     inputs: Receiver<Input>,
     to_driver: Sender<Input>,
     storing: Storing,
+    packing: Packing,
     rejoin: Rejoin,
     peers: BTreeMap<PeerId, PeerHandle>,
     /// Connections that the session has given up and whose threads still run.
@@ -75,6 +77,7 @@ impl Driver {
     ) -> std::io::Result<Self> {
         let (to_driver, inputs) = bounded(256);
         let storing = Storing::start(config.cache.clone(), to_driver.clone())?;
+        let packing = Packing::start(to_driver.clone())?;
         Ok(Self {
             config,
             session,
@@ -85,6 +88,7 @@ impl Driver {
             inputs,
             to_driver,
             storing,
+            packing,
             peers: BTreeMap::new(),
             closing: Vec::new(),
             next_peer: 1,
@@ -261,6 +265,7 @@ impl Driver {
                     self.peers.values_mut().for_each(PeerHandle::wake_if_serving);
                 }
             }
+            Input::Packed => self.peers.values_mut().for_each(PeerHandle::wake_if_serving),
             Input::File(event) => self.tell(event),
         }
     }
@@ -432,6 +437,7 @@ impl Driver {
                         self.session.handle_found(&model_id, holding, None, now);
                     }
                 }
+                Transmit::Pack { from, into } => self.packing.pack(from, into),
                 Transmit::Extended { peer } => self.with(peer, PeerHandle::extended),
                 Transmit::RoundTrip { peer, round_trip } => {
                     self.with(peer, |handle| handle.round_trip(round_trip));

@@ -17,7 +17,7 @@ use bevy::{
     prelude::*,
     render::RenderPlugin,
     window::{FileDragAndDrop, PresentMode},
-    winit::{UpdateMode, WinitSettings},
+    winit::{UpdateMode, WinitPlugin, WinitSettings},
 };
 
 use crate::app::{self, AppOptions, AppSystems, input::OpenFile};
@@ -56,6 +56,7 @@ pub fn app(options: AppOptions) -> App {
                 synchronous_pipeline_compilation: false,
                 ..default()
             })
+            .set(WinitPlugin { run_on_any_thread: options.any_thread })
             .disable::<LogPlugin>(),
     );
     // In the background frames are still drawn, for others move; but not more than are useful.

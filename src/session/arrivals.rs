@@ -139,7 +139,11 @@ impl Session {
     fn choose_method(&self, peer: PeerId, offered: &[Method]) -> Option<Method> {
         let usable: Vec<Method> =
             self.config.methods.iter().copied().filter(|method| offered.contains(method)).collect();
-        let slow = self.peers.get(&peer).and_then(|p| p.round_trip).is_some_and(|rtt| rtt >= SLOW_LINK);
+        // A host answers a guest's connection at once: before the first ping that
+        // is a round trip.
+        let estimate =
+            |p: &super::Peer| p.round_trip.unwrap_or_else(|| p.accepted_at.saturating_sub(p.since));
+        let slow = self.peers.get(&peer).map(estimate).is_some_and(|rtt| rtt >= SLOW_LINK);
         let first = if slow { Method::Gzip } else { Method::Raw };
         usable.iter().copied().find(|&method| method == first).or(usable.first().copied())
     }
@@ -265,8 +269,10 @@ impl Session {
             self.wanted(from, &want);
         }
         if self.role == Role::Host {
-            // Those who take no chunks get it in one piece.
-            let plain = |p: &&super::Peer| p.is_accepted() && !p.takes_chunks() && p.id != peer;
+            // Those who take no chunks get it in one piece; and it can be had in
+            // more ways now.
+            let plain =
+                |p: &&super::Peer| p.is_accepted() && !p.methods.contains(&arrival.method) && p.id != peer;
             let plain: Vec<PeerId> = self.peers.values().filter(plain).map(|p| p.id).collect();
             self.send_model(model_id, &plain);
             for peer in plain.into_iter().filter(|_| hidden) {
@@ -359,6 +365,13 @@ impl Session {
             let cancel = Cancel { channel: want.channel, by_sender: true };
             return self.send(peer, &Message::Cancel(cancel));
         };
+        if holding.id().method == Method::Gzip
+            && !holding.is_complete()
+            && let Some(raw) = model.and_then(|m| m.holdings.iter().find(|h| h.file().is_some())).cloned()
+            && holding.begin_packing()
+        {
+            self.transmits.push_back(Transmit::Pack { from: raw, into: holding.clone() });
+        }
         let count = u64::from(holding.chunk_count());
         let fits = |&(first, number): &(u32, u32)| u64::from(first) + u64::from(number) <= count;
         let total: u64 = want.missing.iter().map(|(_, number)| u64::from(*number)).sum();
@@ -389,11 +402,19 @@ impl Session {
         let takes = |peer: &&PeerId| self.peers.get(peer).is_some_and(super::Peer::takes_chunks);
         let to: Vec<PeerId> = to.iter().filter(takes).copied().collect();
         let Some(offer) = self.offer_message(model_id).filter(|_| !to.is_empty()) else { return };
-        let message = Message::Offer(offer);
         for peer in to {
-            self.note_model_sent(peer, model_id);
-            self.send(peer, &message);
-            self.note_delivery(peer, model_id);
+            let mut offer = offer.clone();
+            let taken: Vec<&str> = self
+                .peers
+                .get(&peer)
+                .map_or_else(Vec::new, |p| p.methods.iter().map(|m| m.as_str()).collect());
+            offer.representations.retain(|r| taken.contains(&r.method.as_str()));
+            // While it is arriving there may be no way yet; once it is whole there is.
+            if !offer.representations.is_empty() {
+                self.note_model_sent(peer, model_id);
+                self.send(peer, &Message::Offer(offer));
+                self.note_delivery(peer, model_id);
+            }
         }
     }
 

@@ -1,7 +1,5 @@
 //! What the person here wants.
 
-use std::sync::Arc;
-
 use super::{
     Command, Content, Delivery, Event, LeaveReason, Model, Move, Placement, Role, Session, SessionError,
     host::visible_name,
@@ -45,7 +43,8 @@ impl Session {
                     return Err(SessionError::TooMany { limit: self.config.max_models });
                 }
                 let shared = self.in_meeting() && !private;
-                self.stage.insert(Model {
+                let holding = Holding::whole(content, glb.clone());
+                let mut model = Model {
                     id: model_id.clone(),
                     name,
                     local: self.stage.opening_placement(self.body.head, &measure),
@@ -53,7 +52,7 @@ impl Session {
                     shared,
                     opener: Some(self.own_id()),
                     measure: Some(measure),
-                    holdings: vec![Arc::new(Holding::whole(content, glb.clone()))],
+                    holdings: Vec::new(),
                     content: Content::Here { glb, id: content },
                     failed: None,
                     received: false,
@@ -61,7 +60,9 @@ impl Session {
                     offered: None,
                     kept: false,
                     undelivered: false,
-                });
+                };
+                model.hold(holding);
+                self.stage.insert(model);
                 if shared {
                     let peers = self.accepted_peers();
                     self.send_model(&model_id, &peers);

@@ -386,6 +386,13 @@ pub enum Transmit {
         /// Bytes of the opener's file.
         source_bytes: u64,
     },
+    /// Pack a model, chunk by chunk: somebody waits for it.
+    Pack {
+        /// The file.
+        from: Arc<Holding>,
+        /// What it becomes.
+        into: Arc<Holding>,
+    },
     /// Take chunks over a channel; [`super::Session::handle_stored`] tells of them.
     Receive {
         /// From whom.

@@ -10,7 +10,7 @@ use glam::Vec3;
 
 use super::{ContentId, Measure, Move, Placement, Pose, SessionError};
 use crate::{
-    transfer::{Holding, Method},
+    transfer::{Holding, Method, is_worth_packing},
     wire::Progress,
 };
 
@@ -96,9 +96,25 @@ impl Model {
         let is_raw = |holding: &Arc<Holding>| holding.id().method == Method::Raw;
         if !self.holdings.iter().any(|holding| is_raw(holding) && holding.file().is_some()) {
             self.holdings.retain(|holding| !is_raw(holding));
-            self.holdings.push(Arc::new(Holding::whole(id, glb.clone())));
+            self.hold(Holding::whole(id, glb.clone()));
+        } else if let Some(raw) = self.holdings.iter().find(|holding| is_raw(holding)).cloned() {
+            self.hold_packed(&raw);
         }
         self.content = Content::Here { glb, id };
+    }
+
+    /// A whole file that can be sent; packed, too, if that is worth it.
+    pub fn hold(&mut self, raw: Holding) {
+        let raw = Arc::new(raw);
+        self.holdings.push(raw.clone());
+        self.hold_packed(&raw);
+    }
+
+    fn hold_packed(&mut self, raw: &Holding) {
+        let has = self.holdings.iter().any(|holding| holding.id().method == Method::Gzip);
+        if !has && raw.file().is_some_and(|file| is_worth_packing(&file)) {
+            self.holdings.push(Arc::new(Holding::packed_of(raw)));
+        }
     }
 
     /// Bytes of the GLB, here or announced.

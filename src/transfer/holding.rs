@@ -88,15 +88,15 @@ struct State {
     chunks: Vec<Option<Chunk>>,
     held: u32,
     covered: u64,
-    /// Whether somebody is still adding to it.
-    abandoned: bool,
+    /// Whether it is being made here, or has been.
+    packing: bool,
 }
 
 impl Holding {
     /// Nothing yet of a file of that size.
     pub fn empty(id: RepresentationId, source_bytes: u64) -> Self {
         let count = chunk_count(source_bytes) as usize;
-        let state = State { file: None, chunks: vec![None; count], held: 0, covered: 0, abandoned: false };
+        let state = State { file: None, chunks: vec![None; count], held: 0, covered: 0, packing: false };
         Self { id, source_bytes, state: Mutex::new(state) }
     }
 
@@ -246,14 +246,9 @@ impl Holding {
         runs
     }
 
-    /// Nobody will add to it any more.
-    pub fn abandon(&self) {
-        self.state().abandoned = true;
-    }
-
-    /// Whether nobody will add to it any more.
-    pub fn is_abandoned(&self) -> bool {
-        self.state().abandoned
+    /// It is to be made here now. Whether that is news.
+    pub fn begin_packing(&self) -> bool {
+        !std::mem::replace(&mut self.state().packing, true)
     }
 }
 

@@ -13,7 +13,7 @@ use convene::{
         PeerId, Placement, Presence, Session, SessionError, SessionView, Stored, Transmit,
     },
     store::{DEFAULT_LIMIT, Store},
-    transfer::{Inbound, Intercepted, Outbox, WindowMode, intercept},
+    transfer::{Inbound, Intercepted, Method, Outbox, WindowMode, intercept},
     wire::{Frame, FrameAssembler, Limits, MEETING_PREFIX, Message, encode_frame, message::OpenModel},
 };
 use glam::Vec3;
@@ -145,7 +145,8 @@ pub fn identity(letter: char, name: &str) -> Identity {
 }
 
 pub fn config(letter: char, name: &str) -> Config {
-    Config::new(identity(letter, name))
+    // Files as they are, so that bytes can be counted.
+    Config { methods: vec![Method::Raw], ..Config::new(identity(letter, name)) }
 }
 
 pub fn looksee_only(letter: char, name: &str) -> Config {
@@ -670,6 +671,7 @@ impl World {
                         }
                     }
                     Transmit::Extended { .. } => {}
+                    Transmit::Pack { from, into } => while into.pack_next(&from) {},
                     Transmit::Lookup { model_id, representation, source_bytes } => {
                         let (holding, file) = self.nodes[node].store.lookup(representation, source_bytes);
                         self.nodes[node].session.handle_found(&model_id, holding, file, now);

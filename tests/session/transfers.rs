@@ -3,7 +3,7 @@
 
 use super::meeting::*;
 use convene::session::{Command, Config, Event};
-use convene::transfer::{BulkConfig, CHUNK_BYTES, Holding, WindowMode};
+use convene::transfer::{BulkConfig, CHUNK_BYTES, Holding, Method, WindowMode};
 use convene::wire::{
     Message, bulk, encode_frame,
     message::{Offer, QuatJson, Representation, Version, Want},
@@ -438,4 +438,39 @@ fn half_of_a_model_whose_sender_leaves_goes_everywhere() {
     assert!(is_whole(&world, host, &file) && is_whole(&world, other, &file));
     let sent = world.sent_bytes(End::Node(sender), End::Node(host));
     assert!(sent < file.len() * 3 / 4, "{sent}");
+}
+
+#[test]
+fn slow_links_get_it_packed_and_everybody_the_very_file() {
+    let packing = |letter, name| Config { methods: Method::ALL.to_vec(), ..config(letter, name) };
+    let mut world = World::new(36);
+    let host = world.add_host(packing('a', "Ada"));
+    let [sender, other] = [('b', "Bob"), ('c', "Cid")].map(|(letter, name)| {
+        let guest = world.add(packing(letter, name));
+        world.join(guest, host);
+        guest
+    });
+    let plain = world.add(config('d', "Dot"));
+    world.join(plain, host);
+    let script = world.script_joins(host);
+    world.say_hello(script, "17");
+    world.run(ms(600));
+    // Two hops of 20 ms there and back: slow enough.
+    let file = file(6);
+    world.do_command(sender, open("m", &file));
+    world.run(secs(3));
+    for node in [host, other, plain] {
+        assert!(is_whole(&world, node, &file), "node {node}");
+    }
+    let looksee = world.scripts[script].heard.iter().find(|(_, p)| p[0] == 3).expect("LookSee has it, too");
+    assert!(looksee.1.ends_with(&file));
+    for (from, to) in [(sender, host), (host, other)] {
+        let sent = world.sent_bytes(End::Node(from), End::Node(to));
+        assert!(sent < file.len() / 3, "{sent} bytes from {from} to {to}");
+    }
+    let late = world.add(packing('e', "Eve"));
+    world.join(late, host);
+    world.run(secs(3));
+    assert!(is_whole(&world, late, &file), "who comes late");
+    assert!(world.sent_bytes(End::Node(host), End::Node(late)) < file.len() / 3);
 }

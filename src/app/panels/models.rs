@@ -71,7 +71,8 @@ fn page(
         let hint = "Choose one under Files, or drop a .glb or .gltf file onto the window.";
         page.push(ui::text(hint, Size::Small, Tone::Dim));
         page.push(ui::row([
-            ui::button("models/files", "Choose a file", Action::ShowPage(Page::Files)).into()
+            ui::button("models/files", "Choose a file", Action::ShowPage(Page::Files)).into(),
+            ui::button("models/keys", "Keys and mouse (F1)", Action::ToggleHelp).into(),
         ]));
     }
     for model in &meeting.models {

@@ -91,5 +91,6 @@ fn page(state: &State<'_>) -> Vec<Element> {
         heading("Display"),
         ui::switch(Switch::FrameTime, "Show frame time", settings.frame_time, true),
         ui::switch(Switch::Debugging, "Show what the network does (F3)", state.debugging, true),
+        ui::row([ui::button("options/keys", "Keys and mouse (F1)", Action::ToggleHelp).into()]),
     ]
 }

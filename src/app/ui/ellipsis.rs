@@ -74,11 +74,8 @@ mod tests {
     fn long_names_keep_both_ends() {
         assert_eq!(shortened("brain", 5), "brain");
         let long = shortened("emd_11638_postprocessed_map_\u{e5}ngstr\u{f6}m_v2", 24);
-        assert_eq!(
-            long,
-            "emd_11638_postp\u{2026}r\u{f6}m_v2".replace("postp", "post").replace("r\u{f6}m", "tr\u{f6}m")
-        );
-        assert_eq!(long.chars().count(), 23);
+        assert_eq!(long, "emd_11638_post\u{2026}gstr\u{f6}m_v2");
+        assert_eq!(long.chars().count(), 24);
         assert_eq!(shortened("abc", 0), "\u{2026}");
     }
 }

@@ -70,7 +70,7 @@ fn controls(
         let fill = match (disabled, pressed, hovered.get()) {
             (true, ..) => colour::DISABLED,
             (_, true, _) => colour::PRESSED,
-            (_, _, true) => colour::HOVER,
+            (_, _, true) if rest != colour::CHOSEN => colour::HOVER,
             _ => rest,
         };
         match background {

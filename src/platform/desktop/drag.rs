@@ -1,7 +1,7 @@
 //! The mouse moves models: left button moves, with Ctrl it turns, the wheel
 //! scales.
 
-use bevy::{input::mouse::AccumulatedMouseScroll, prelude::*};
+use bevy::{input::mouse::AccumulatedMouseScroll, input_focus::InputFocus, prelude::*};
 
 use super::{camera::notches, hands::Cursor};
 use crate::{
@@ -23,7 +23,15 @@ const CLICK: f32 = 4.0;
 
 pub(super) fn plugin(app: &mut App) {
     app.init_resource::<Drag>()
+        .add_systems(Update, leave_fields.in_set(AppSystems::Input).after(super::hands::point))
         .add_systems(Update, (drag, scale).chain().in_set(AppSystems::Input).after(super::hands::point));
+}
+
+/// Whoever presses a button in the room is done with typing.
+fn leave_fields(buttons: Res<ButtonInput<MouseButton>>, cursor: Res<Cursor>, mut focus: ResMut<InputFocus>) {
+    if buttons.get_just_pressed().next().is_some() && !cursor.over_panel && focus.get().is_some() {
+        focus.clear();
+    }
 }
 
 /// What the left button holds.
