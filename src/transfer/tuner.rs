@@ -103,7 +103,10 @@ impl Tuner {
             return;
         }
         let idle = self.idle_round_trip().unwrap_or(after);
-        let step_time = Duration::from_secs_f64(self.step as f64 / self.bandwidth().max(1e4));
+        // Before the first epoch is over: what was on its way and how long that took.
+        let so_far = in_flight as f64 / after.as_secs_f64().max(1e-6);
+        let rate = if self.epochs.is_empty() { so_far } else { self.bandwidth() };
+        let step_time = Duration::from_secs_f64(self.step as f64 / rate.max(1e4));
         if after > idle + TARGET + step_time {
             self.late += 1;
             if self.late >= 2 {
