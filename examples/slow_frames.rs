@@ -18,9 +18,8 @@ use anyhow::{Context, Result, bail, ensure};
 use bevy::prelude::*;
 use clap::Parser;
 use convene::{
-    app::{self, AppOptions, Snapshots},
+    app::{self, AppOptions},
     cli::{Cli, CliCommand},
-    model::Limits,
     net::{NetCommand, Viewer},
     threads,
     workers::Workers,
@@ -33,32 +32,23 @@ const LOOK: Duration = Duration::from_micros(500);
 fn main() -> Result<()> {
     let cli = Cli::parse();
     let net = nets::net(None);
-    let (open, joining): (Vec<PathBuf>, bool) = match cli.command {
+    let (open, joining): (Vec<PathBuf>, Option<String>) = match cli.command {
         Some(CliCommand::Host { files, port }) => {
             net.send(NetCommand::Host { bind: cli.common.bind, port })?;
-            (files, false)
+            (files, None)
         }
         Some(CliCommand::Join { address, .. }) => {
-            net.send(NetCommand::Join { address })?;
-            (Vec::new(), true)
+            net.send(NetCommand::Join { address: address.clone() })?;
+            (Vec::new(), Some(address))
         }
         _ => bail!("host or join"),
     };
-    let viewer = net.viewer();
-    threads::spawn("watch", move || watch(&viewer, joining)).context("no thread")?;
+    let (viewer, is_guest) = (net.viewer(), joining.is_some());
+    threads::spawn("watch", move || watch(&viewer, is_guest)).context("no thread")?;
 
     let mut app = App::new();
     app::headless_plugins(&mut app);
-    let options = AppOptions {
-        net,
-        workers: Workers::with_threads(1)?,
-        limits: Limits::default(),
-        open,
-        joining,
-        head: None,
-        snapshots: Snapshots::default(),
-        notice: None,
-    };
+    let options = AppOptions { open, joining, ..AppOptions::new(net, Workers::with_threads(1)?) };
     app::core(&mut app, options);
     app.add_systems(Last, || std::thread::sleep(FRAME));
     ensure!(app.run().is_success(), "the app failed");
@@ -66,7 +56,7 @@ fn main() -> Result<()> {
 }
 
 /// Tells when a model is offered and when it is whole.
-fn watch(viewer: &Viewer, joining: bool) {
+fn watch(viewer: &Viewer, is_guest: bool) {
     let tell = |event: &str| {
         println!("{}", json!({ "event": event, "mono_ns": threads::monotonic_nanoseconds() }));
     };
@@ -76,7 +66,7 @@ fn watch(viewer: &Viewer, joining: bool) {
         }
     };
     wait(&|| !viewer.view().models.is_empty());
-    tell(if joining { "model_offered" } else { "model_opening" });
+    tell(if is_guest { "model_offered" } else { "model_opening" });
     wait(&|| viewer.view().models.iter().any(|model| model.glb.is_some()));
-    tell(if joining { "model_received" } else { "model_opened" });
+    tell(if is_guest { "model_received" } else { "model_opened" });
 }
