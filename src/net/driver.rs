@@ -403,6 +403,7 @@ impl Driver {
         Stats {
             peers,
             pose_ages: view.participants.into_iter().map(|p| (p.device_id, p.pose_age)).collect(),
+            pose_latencies: self.session.pose_latencies(),
             threads: threads::names(),
             lost_events: self.lost_events,
         }

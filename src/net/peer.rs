@@ -54,7 +54,7 @@ const USER_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// The same for a Convene peer: within these, as its link needs it.
 #[cfg(any(target_os = "linux", target_os = "android"))]
-const UNSENT_LEAST: u32 = 16 << 10;
+const UNSENT_LEAST: u32 = 4 << 10;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 const UNSENT_MOST: u32 = 256 << 10;
 /// A Convene peer answers pings whatever else it does.
@@ -666,10 +666,10 @@ impl Writer {
         let begins = extended && !std::mem::replace(&mut self.extended, extended);
         #[cfg(any(target_os = "linux", target_os = "android"))]
         if extended {
-            // What lies unsent in the system cannot be overtaken any more: five
+            // What lies unsent in the system cannot be overtaken any more: two and a half
             // milliseconds of the link are enough to keep it busy.
             let rate = self.shared.outbox().bulk().rate();
-            let wanted = ((rate * 0.005) as u32).clamp(UNSENT_LEAST, UNSENT_MOST);
+            let wanted = ((rate * 0.0025) as u32).clamp(UNSENT_LEAST, UNSENT_MOST);
             if begins || wanted >= 2 * self.unsent_limit || wanted * 2 <= self.unsent_limit {
                 self.unsent_limit = wanted;
                 let socket = socket2::SockRef::from(&self.stream);

@@ -29,6 +29,10 @@ pub const STARVED: Duration = Duration::from_millis(250);
 /// Frames that may wait in order for one peer. One that is so far behind will
 /// not catch up.
 pub const MAXIMUM_WAITING: usize = 1024;
+/// Bytes that may wait in order for one peer, models aside, which all peers share.
+pub const MAXIMUM_WAITING_BYTES: usize = 1 << 20;
+/// Fewer frames are not counted byte by byte: none is longer than 64 KiB.
+const FEW: usize = 15;
 
 /// Which queue a frame waits in.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -106,7 +110,7 @@ impl Outgoing {
 
 /// The peer is too far behind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("{MAXIMUM_WAITING} messages wait for this peer, it is too slow")]
+#[error("too many messages wait for this peer, it is too slow")]
 pub struct TooSlow;
 
 /// What is waiting for one peer.
@@ -223,6 +227,13 @@ impl Outbox {
     fn push_ordered(&mut self, outgoing: Outgoing) -> Result<(), TooSlow> {
         if self.ordered.len() >= MAXIMUM_WAITING {
             return Err(TooSlow);
+        }
+        if self.ordered.len() >= FEW {
+            let is_model = |o: &&Outgoing| matches!(o.lane, Lane::Model { .. });
+            let waiting: usize = self.ordered.iter().filter(|o| !is_model(o)).map(Outgoing::len).sum();
+            if waiting + outgoing.len() > MAXIMUM_WAITING_BYTES && !is_model(&&outgoing) {
+                return Err(TooSlow);
+            }
         }
         self.ordered.push_back(outgoing);
         Ok(())
@@ -409,6 +420,10 @@ mod tests {
             outbox.push(ordered(0)).unwrap();
         }
         assert_eq!(outbox.push(ordered(0)), Err(TooSlow));
+        let mut crowded = Outbox::new();
+        let long = || Outgoing { lane: Lane::Ordered, head: vec![0; 60_000].into(), tail: Bytes::new() };
+        let taken = (0..100).take_while(|_| crowded.push(long()).is_ok()).count();
+        assert_eq!(taken, MAXIMUM_WAITING_BYTES / 60_000, "a mebibyte of them");
         for n in 0..100 {
             outbox.push(pose("a", n)).unwrap();
             outbox.push(frame(Lane::Urgent, n)).unwrap();
