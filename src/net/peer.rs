@@ -26,7 +26,9 @@ use super::{Input, pace::Pace, storing::Job};
 use crate::{
     session::{CloseCause, PeerId},
     threads,
-    transfer::{BulkConfig, Holding, Inbound, Outbox, Outgoing, Priority, TooSlow, automatic_step},
+    transfer::{
+        BulkConfig, Holding, Inbound, Outbox, Outgoing, Priority, TooSlow, WindowError, automatic_step,
+    },
     wire::{FrameAssembler, Limits},
 };
 use reader::Reader;
@@ -308,9 +310,9 @@ impl PeerHandle {
         holding: Arc<Holding>,
         chunks: Vec<u32>,
         priority: Priority,
-    ) {
-        self.shared.outbox().bulk().open(channel, model_id, holding, chunks, priority);
+    ) -> Result<(), WindowError> {
         self.needs_wake = true;
+        self.shared.outbox().bulk().open(channel, model_id, holding, chunks, priority)
     }
 
     /// Sends nothing more of a model.

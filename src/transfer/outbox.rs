@@ -342,7 +342,10 @@ impl Outbox {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+    use crate::transfer::{Holding, Priority};
     use proptest::prelude::*;
 
     fn frame(lane: Lane, mark: u8) -> Outgoing {
@@ -411,6 +414,53 @@ mod tests {
         assert_eq!(outbox.waiting_bytes(), 4);
         assert_eq!(marks(&mut outbox), [1, 4, 2, 3]);
         assert_eq!(outbox.waiting_bytes(), 0);
+    }
+
+    fn binary_pose(id: &str, mark: u8) -> Outgoing {
+        let head = bulk::frame(&[MessageType::Poses as u8, mark]);
+        Outgoing { lane: Lane::Pose { device_id: id.into() }, head, tail: Bytes::new() }
+    }
+
+    fn serve(outbox: &mut Outbox, bytes: usize) {
+        let holding = Arc::new(Holding::whole([0; 32], vec![1; bytes].into()));
+        outbox.bulk().open(5, "m".into(), holding, vec![0], Priority::default()).unwrap();
+        outbox.bulk().credit(5, 1 << 20).unwrap();
+    }
+
+    #[test]
+    fn credit_then_poses_in_one_message_then_one_step() {
+        let mut outbox = Outbox::new();
+        serve(&mut outbox, 10_000);
+        for o in [binary_pose("a", 1), pose("json", 7), binary_pose("b", 2), ordered(9), binary_pose("a", 3)]
+        {
+            outbox.push(o).unwrap();
+        }
+        outbox.push_credit(Credit { channel: 2, max_offset: 10 });
+        outbox.push_credit(Credit { channel: 2, max_offset: 30 });
+        let mut next = || outbox.next(usize::MAX, Duration::ZERO);
+        assert_eq!(next().unwrap().head, vec![9], "what is in order");
+        assert_eq!(next().unwrap().head, bulk::frame(&bulk::encode_credit(2, 30)), "the latest credit");
+        assert_eq!(next().unwrap().head, bulk::frame(&[MessageType::Poses as u8, 3, 2]), "all in one");
+        assert_eq!(next().unwrap().head, vec![7], "one that is not binary");
+        let step = next().unwrap();
+        assert_eq!((step.lane, step.head[4]), (Lane::Bulk, MessageType::Data as u8));
+        assert_eq!(outbox.waiting_bytes(), 0);
+    }
+
+    #[test]
+    fn models_do_not_starve() {
+        let mut outbox = Outbox::new();
+        serve(&mut outbox, 200_000);
+        let mut steps = Vec::new();
+        for n in 0..1000u64 {
+            // The link takes one message a millisecond, and there always is a pose.
+            let now = Duration::from_millis(n);
+            outbox.push(binary_pose("a", 1)).unwrap();
+            if outbox.next(usize::MAX, now).unwrap().lane == Lane::Bulk {
+                steps.push(n);
+            }
+        }
+        assert_eq!(steps, [250, 501, 752], "one every quarter of a second");
     }
 
     #[test]

@@ -147,6 +147,9 @@ impl Reader {
                 {
                     link.store_called.store(false, Ordering::Release);
                 }
+                while link.inbound().is_crowded() && link.state() == super::RUN {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
             }
         }
         Ok(true)
