@@ -565,11 +565,24 @@ fn stats_json(stats: &Stats) -> Value {
             })
         })
         .collect();
+    let pose_latencies: serde_json::Map<String, Value> = stats
+        .pose_latencies
+        .iter()
+        .map(|(id, late)| {
+            let late = json!({
+                "wire_median": milliseconds(late.wire_median),
+                "wire_p99": milliseconds(late.wire_p99),
+                "display": milliseconds(late.display),
+            });
+            (id.clone(), late)
+        })
+        .collect();
     let pose_ages: serde_json::Map<String, Value> =
         stats.pose_ages.iter().map(|(id, age)| (id.clone(), json!(age.map(milliseconds)))).collect();
     json!({
         "peers": peers,
         "pose_age_ms": pose_ages,
+        "pose_latency_ms": pose_latencies,
         "threads": stats.threads,
         "lost_events": stats.lost_events,
     })

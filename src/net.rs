@@ -185,6 +185,8 @@ pub struct Stats {
     pub peers: Vec<(session::PeerView, Traffic)>,
     /// Age of each participant's latest pose, by device id.
     pub pose_ages: Vec<(String, Option<Duration>)>,
+    /// How late each participant's poses are, by device id.
+    pub pose_latencies: Vec<(String, session::PoseLatency)>,
     /// Names of our threads.
     pub threads: Vec<String>,
     /// Events that nobody took in time.

@@ -45,7 +45,7 @@ pub use event::{
     CloseCause, Command, ContentId, Event, LeaveReason, Measure, Move, PeerId, SessionError, Transmit,
 };
 pub use identity::{Client, Colour, Identity, Presence, device_id_of};
-pub use participants::Participant;
+pub use participants::{Participant, PoseLatency};
 pub use pose::{Body, Placement, Pose};
 pub use presence::{
     AWAY_AFTER, HANDSHAKE_TIMEOUT, HIDE_LOOKSEE_AFTER, PING_INTERVAL, SEAT_KEPT, STALE_AFTER,
@@ -282,6 +282,11 @@ impl Session {
     /// Our participant id, name and colour.
     pub fn identity(&self) -> &Identity {
         &self.config.identity
+    }
+
+    /// How late everybody's poses are, by device id.
+    pub fn pose_latencies(&self) -> Vec<(String, PoseLatency)> {
+        self.participants.iter().filter_map(|p| Some((p.device_id.clone(), p.latency()?))).collect()
     }
 
     /// All models, and the scene they stand in.

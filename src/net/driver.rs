@@ -247,13 +247,7 @@ impl Driver {
                     self.let_go(handle);
                 }
             }
-            Input::Fault(peer, fault) => {
-                self.session.handle_closed(peer, CloseCause::Fault(fault), now);
-                if let Some(handle) = self.peers.remove(&peer) {
-                    handle.cut();
-                    self.closing.push(handle);
-                }
-            }
+            Input::Fault(peer, fault) => self.end_faulty(peer, fault),
             Input::Found(model_id, holding, file) => {
                 self.session.handle_found(&model_id, holding, file, now);
             }
@@ -403,6 +397,7 @@ impl Driver {
         Stats {
             peers,
             pose_ages: view.participants.into_iter().map(|p| (p.device_id, p.pose_age)).collect(),
+            pose_latencies: self.session.pose_latencies(),
             threads: threads::names(),
             lost_events: self.lost_events,
         }
@@ -449,7 +444,11 @@ impl Driver {
                     self.with(peer, |handle| handle.stop_receiving(channel));
                 }
                 Transmit::Serve { peer, channel, model_id, holding, chunks, priority } => {
-                    self.with(peer, |handle| handle.serve(channel, model_id, holding, chunks, priority));
+                    let handle = self.peers.get_mut(&peer);
+                    let served = handle.map(|h| h.serve(channel, model_id, holding, chunks, priority));
+                    if let Some(Err(error)) = served {
+                        self.end_faulty(peer, error.to_string());
+                    }
                 }
                 Transmit::StopServing { peer, model_id } => {
                     self.with(peer, |handle| handle.stop_serving(&model_id));
@@ -464,6 +463,16 @@ impl Driver {
         }
         for handle in self.peers.values_mut() {
             handle.wake();
+        }
+    }
+
+    /// Ends a connection that broke the rules of transfers.
+    fn end_faulty(&mut self, peer: PeerId, fault: String) {
+        let now = self.now();
+        self.session.handle_closed(peer, CloseCause::Fault(fault), now);
+        if let Some(handle) = self.peers.remove(&peer) {
+            handle.cut();
+            self.closing.push(handle);
         }
     }
 

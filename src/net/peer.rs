@@ -4,9 +4,12 @@
 //! reader hands frames to the driver through a bounded channel; the writer
 //! empties an [`Outbox`] that the driver fills under a lock held for a copy.
 
+mod reader;
+mod writer;
+
 use std::{
-    io::{self, ErrorKind, IoSlice, Read, Write},
-    net::{Shutdown, TcpStream},
+    io,
+    net::TcpStream,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering},
@@ -17,49 +20,30 @@ use std::{
 
 use bytes::Bytes;
 use crossbeam_channel::Sender;
-use mio::{Events, Interest, Poll, Token, Waker};
+use mio::{Interest, Poll, Token, Waker};
 
 use super::{Input, pace::Pace, storing::Job};
 use crate::{
     session::{CloseCause, PeerId},
     threads,
     transfer::{
-        BulkConfig, Holding, Inbound, Intercepted, Lane, Outbox, Outgoing, Priority, TooSlow, automatic_step,
-        intercept,
+        BulkConfig, Holding, Inbound, Outbox, Outgoing, Priority, TooSlow, WindowError, automatic_step,
     },
-    wire::{Frame, FrameAssembler, Limits, WireError},
+    wire::{FrameAssembler, Limits},
 };
+use reader::Reader;
+use writer::Writer;
 
 const SOCKET: Token = Token(0);
 const WAKE: Token = Token(1);
-/// Bytes that one read takes at most.
-const READ_BYTES: usize = 256 << 10;
-/// Small frames are put together up to this many bytes for one write.
-const BATCH_BYTES: usize = 64 << 10;
-/// Bytes of a model that one write offers to the system.
-const STEP_BYTES: usize = 128 << 10;
-/// How often the driver hears how far a model has come.
-const PROGRESS_INTERVAL: Duration = Duration::from_millis(50);
 /// How long a connection that is being closed may take to send what is queued.
 const FLUSH_TIME: Duration = Duration::from_secs(2);
-/// How long it then waits for the other side to close, so that what was sent
-/// last is read and not destroyed by a reset.
-const LINGER_TIME: Duration = Duration::from_millis(500);
 /// Unsent bytes that the system may hold; what is beyond waits in the outbox,
 /// where a newer pose replaces an older one.
 const NOT_SENT_BYTES: u32 = 128 << 10;
 /// LookSee loads models within its read loop: it may read nothing for minutes.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 const USER_TIMEOUT: Duration = Duration::from_secs(600);
-
-/// The same for a Convene peer: within these, as its link needs it.
-#[cfg(any(target_os = "linux", target_os = "android"))]
-const UNSENT_LEAST: u32 = 16 << 10;
-#[cfg(any(target_os = "linux", target_os = "android"))]
-const UNSENT_MOST: u32 = 256 << 10;
-/// A Convene peer answers pings whatever else it does.
-#[cfg(any(target_os = "linux", target_os = "android"))]
-const EXTENDED_USER_TIMEOUT: Duration = Duration::from_secs(15);
 
 const RUN: u8 = 0;
 /// Send what is queued, then close.
@@ -326,9 +310,9 @@ impl PeerHandle {
         holding: Arc<Holding>,
         chunks: Vec<u32>,
         priority: Priority,
-    ) {
-        self.shared.outbox().bulk().open(channel, model_id, holding, chunks, priority);
+    ) -> Result<(), WindowError> {
         self.needs_wake = true;
+        self.shared.outbox().bulk().open(channel, model_id, holding, chunks, priority)
     }
 
     /// Sends nothing more of a model.
@@ -403,350 +387,4 @@ fn prepare(stream: &TcpStream) -> io::Result<()> {
         tracing::debug!("a socket option could not be set: {error}");
     }
     Ok(())
-}
-
-struct Reader {
-    id: PeerId,
-    stream: mio::net::TcpStream,
-    poll: Poll,
-    shared: Arc<Link>,
-    arriving: Arc<ArrivingBytes>,
-    /// Of those, ours.
-    reserved: usize,
-    assembler: FrameAssembler,
-    inputs: Sender<Input>,
-    store: Option<Sender<Job>>,
-    last_progress: Instant,
-}
-
-impl Reader {
-    fn run(mut self) {
-        let cause = self.read();
-        // Nobody waits for it any more if the driver has ended.
-        let _ = self.inputs.send(Input::Closed(self.id, cause));
-    }
-
-    fn read(&mut self) -> CloseCause {
-        let mut buffer = vec![0; READ_BYTES];
-        let mut events = Events::with_capacity(4);
-        let mut discard_until: Option<Instant> = None;
-        loop {
-            match self.shared.state() {
-                CUT => return CloseCause::Finished,
-                FLUSH => {
-                    let until =
-                        *discard_until.get_or_insert_with(|| Instant::now() + FLUSH_TIME + LINGER_TIME);
-                    if Instant::now() >= until {
-                        return CloseCause::Finished;
-                    }
-                }
-                _ => {}
-            }
-            match self.stream.read(&mut buffer) {
-                Ok(0) => return CloseCause::Finished,
-                Ok(n) => {
-                    self.shared.received_bytes.fetch_add(n as u64, Ordering::Relaxed);
-                    if discard_until.is_none()
-                        && let Err(cause) = self.take(&buffer[..n])
-                    {
-                        return cause;
-                    }
-                }
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    let wait = self.poll.poll(&mut events, Some(Duration::from_millis(250)));
-                    if let Err(error) = wait
-                        && error.kind() != ErrorKind::Interrupted
-                    {
-                        return CloseCause::Broken(error.to_string());
-                    }
-                }
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return CloseCause::Broken(error.to_string()),
-            }
-        }
-    }
-
-    fn take(&mut self, mut bytes: &[u8]) -> Result<(), CloseCause> {
-        let gone = |_error| CloseCause::Finished;
-        loop {
-            let frame = self.assembler.push(&mut bytes).map_err(|error| match error {
-                WireError::WrongPrefix => CloseCause::NotAMeeting,
-                // How a LookSee peer ends its session.
-                WireError::ZeroLength => CloseCause::Finished,
-                error => CloseCause::Fault(error.to_string()),
-            })?;
-            match &frame {
-                None => break,
-                Some(Frame::ModelStarted(header)) => {
-                    if !self.arriving.reserve(header.glb_bytes) {
-                        return Err(CloseCause::Fault(
-                            "too many bytes of models are arriving at once".into(),
-                        ));
-                    }
-                    self.reserved = header.glb_bytes;
-                }
-                Some(Frame::Model(_)) => self.release(),
-                Some(Frame::Message(payload)) if self.shared.extended.load(Ordering::Acquire) => {
-                    if self.intercept(payload)? {
-                        continue;
-                    }
-                }
-                Some(_) => {}
-            }
-            if let Some(frame) = frame {
-                self.inputs.send(Input::Frame(self.id, frame)).map_err(gone)?;
-            }
-        }
-        if let Some(progress) = self.assembler.progress()
-            && self.last_progress.elapsed() >= PROGRESS_INTERVAL
-        {
-            self.last_progress = Instant::now();
-            self.inputs.send(Input::Progress(self.id, progress)).map_err(gone)?;
-        }
-        Ok(())
-    }
-
-    /// Whether it was about a transfer's bytes, which the session need not see.
-    fn intercept(&self, payload: &Bytes) -> Result<bool, CloseCause> {
-        let link = &self.shared;
-        let intercepted = intercept(payload, &link.inbound, &link.outbox, link.now())
-            .map_err(|error| CloseCause::Fault(error.to_string()))?;
-        match intercepted {
-            Intercepted::Not => return Ok(false),
-            Intercepted::Handled => {}
-            Intercepted::Writer => link.wake_writer(),
-            Intercepted::Store => {
-                if let Some(store) = &self.store
-                    && !link.store_called.swap(true, Ordering::AcqRel)
-                    // Full: far more connections than there can be.
-                    && store.try_send(Job::Arrived(link.clone())).is_err()
-                {
-                    link.store_called.store(false, Ordering::Release);
-                }
-            }
-        }
-        Ok(true)
-    }
-
-    fn release(&mut self) {
-        self.arriving.release(std::mem::take(&mut self.reserved));
-    }
-}
-
-impl Drop for Reader {
-    fn drop(&mut self) {
-        self.release();
-    }
-}
-
-/// Whether the system holds so little unsent that more may follow. A write would
-/// not tell: the kernel fills a segment of up to 64 KiB that it has begun,
-/// whatever the mark says; asking whether it is writable heeds the mark.
-#[cfg(any(target_os = "linux", target_os = "android"))]
-fn has_room(stream: &mio::net::TcpStream) -> bool {
-    use rustix::event::{PollFd, PollFlags, Timespec, poll};
-    let mut asked = [PollFd::new(stream, PollFlags::OUT)];
-    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
-    !matches!(poll(&mut asked, Some(&now)), Ok(0))
-}
-
-#[cfg(not(any(target_os = "linux", target_os = "android")))]
-fn has_room(_: &mio::net::TcpStream) -> bool {
-    true
-}
-
-struct Writer {
-    stream: mio::net::TcpStream,
-    poll: Poll,
-    shared: Arc<Link>,
-    pace: Option<Pace>,
-    /// Whole small frames, and the head of a model's.
-    batch: Vec<u8>,
-    batch_sent: usize,
-    /// What is left of a model's bytes.
-    tail: Bytes,
-    /// The pace has counted them already.
-    tail_is_paced: bool,
-    /// What the pace asks to wait for, though bulk is ready.
-    pause: Option<Duration>,
-    extended: bool,
-    unsent_limit: u32,
-}
-
-impl Writer {
-    fn run(mut self) -> io::Result<()> {
-        let result = self.write();
-        // Also wakes the reader, which shares the socket.
-        let _ = self.stream.shutdown(match result {
-            Ok(()) => Shutdown::Write,
-            Err(_) => Shutdown::Both,
-        });
-        if self.shared.state() == CUT {
-            let _ = self.stream.shutdown(Shutdown::Both);
-        }
-        result
-    }
-
-    fn write(&mut self) -> io::Result<()> {
-        let mut events = Events::with_capacity(4);
-        let mut flush_until: Option<Instant> = None;
-        loop {
-            match self.shared.state() {
-                CUT => return Ok(()),
-                FLUSH => {
-                    let until = *flush_until.get_or_insert_with(|| Instant::now() + FLUSH_TIME);
-                    if Instant::now() >= until {
-                        return Ok(());
-                    }
-                }
-                _ => {}
-            }
-            if self.is_done() {
-                self.adapt();
-                self.fill();
-            }
-            if self.is_done() {
-                if flush_until.is_some() {
-                    return Ok(());
-                }
-                let pause = self.pause;
-                self.wait(&mut events, pause)?;
-                continue;
-            }
-            match self.write_some() {
-                Ok(None) => {}
-                Ok(Some(pause)) => self.wait(&mut events, Some(pause))?,
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    self.wait(&mut events, Some(Duration::from_millis(250)))?;
-                }
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
-    }
-
-    fn is_done(&self) -> bool {
-        self.batch_sent == self.batch.len() && self.tail.is_empty()
-    }
-
-    /// Takes what is next from the outbox.
-    fn fill(&mut self) {
-        self.batch.clear();
-        self.batch_sent = 0;
-        self.tail_is_paced = false;
-        self.pause = None;
-        let now = self.shared.now();
-        let upcoming = self.shared.outbox().bulk().upcoming();
-        if let Some((holding, index)) = upcoming {
-            // Hashed here, if it was not yet, and not under the lock.
-            holding.chunk(index);
-        }
-        let mut outbox = self.shared.outbox();
-        let starves = outbox.bulk_starves(now);
-        while self.batch.len() < BATCH_BYTES && !starves {
-            let Some(next) = outbox.pop() else { break };
-            self.batch.extend_from_slice(&next.head);
-            let is_model = matches!(next.lane, Lane::Model { .. });
-            if is_model || next.tail.len() > BATCH_BYTES {
-                self.tail = next.tail;
-                return;
-            }
-            self.batch.extend_from_slice(&next.tail);
-        }
-        if self.batch.len() >= BATCH_BYTES || !outbox.bulk().is_ready() {
-            return;
-        }
-        if !has_room(&self.stream) {
-            // The next writability wakes us; the time is for systems that would not.
-            self.pause = Some(Duration::from_millis(20));
-            return;
-        }
-        let mut limit = usize::MAX;
-        if let Some(pace) = &mut self.pace {
-            match pace.allow(STEP_BYTES, Instant::now()) {
-                Ok(allowed) => limit = allowed,
-                Err(wait) => {
-                    self.pause = Some(wait);
-                    return;
-                }
-            }
-        }
-        if let Some(step) = outbox.pop_bulk(limit, now) {
-            if let Some(pace) = &mut self.pace {
-                pace.spend(step.len());
-            }
-            self.batch.extend_from_slice(&step.head);
-            self.tail = step.tail;
-            self.tail_is_paced = true;
-        }
-    }
-
-    /// Socket options that depend on who is at the other end and how fast it is.
-    fn adapt(&mut self) {
-        let extended = self.shared.extended.load(Ordering::Acquire);
-        let begins = extended && !std::mem::replace(&mut self.extended, extended);
-        #[cfg(any(target_os = "linux", target_os = "android"))]
-        if extended {
-            // What lies unsent in the system cannot be overtaken any more: five
-            // milliseconds of the link are enough to keep it busy.
-            let rate = self.shared.outbox().bulk().rate();
-            let wanted = ((rate * 0.005) as u32).clamp(UNSENT_LEAST, UNSENT_MOST);
-            if begins || wanted >= 2 * self.unsent_limit || wanted * 2 <= self.unsent_limit {
-                self.unsent_limit = wanted;
-                let socket = socket2::SockRef::from(&self.stream);
-                let results = [
-                    socket.set_tcp_notsent_lowat(wanted),
-                    if begins { socket.set_tcp_user_timeout(Some(EXTENDED_USER_TIMEOUT)) } else { Ok(()) },
-                ];
-                for error in results.into_iter().filter_map(Result::err) {
-                    tracing::debug!("a socket option could not be set: {error}");
-                }
-            }
-        }
-        #[cfg(not(any(target_os = "linux", target_os = "android")))]
-        let _ = begins;
-    }
-
-    /// Writes once. Some: the pace asks to wait.
-    fn write_some(&mut self) -> io::Result<Option<Duration>> {
-        let written = if self.tail_is_paced {
-            // Small frames and a step of a model at once.
-            let batch = &self.batch[self.batch_sent..];
-            let written = self.stream.write_vectored(&[IoSlice::new(batch), IoSlice::new(&self.tail)])?;
-            let of_batch = written.min(batch.len());
-            self.batch_sent += of_batch;
-            self.tail = self.tail.slice(written - of_batch..);
-            written
-        } else if self.batch_sent < self.batch.len() {
-            let written = self.stream.write(&self.batch[self.batch_sent..])?;
-            self.batch_sent += written;
-            written
-        } else {
-            let mut step = self.tail.len().min(STEP_BYTES);
-            if let Some(pace) = &mut self.pace {
-                match pace.allow(step, Instant::now()) {
-                    Ok(allowed) => step = allowed,
-                    Err(wait) => return Ok(Some(wait)),
-                }
-            }
-            let written = self.stream.write(&self.tail[..step])?;
-            if let Some(pace) = &mut self.pace {
-                pace.spend(written);
-            }
-            self.tail = self.tail.slice(written..);
-            written
-        };
-        if written == 0 {
-            return Err(ErrorKind::WriteZero.into());
-        }
-        self.shared.sent_bytes.fetch_add(written as u64, Ordering::Relaxed);
-        Ok(None)
-    }
-
-    fn wait(&mut self, events: &mut Events, timeout: Option<Duration>) -> io::Result<()> {
-        match self.poll.poll(events, timeout) {
-            Err(error) if error.kind() != ErrorKind::Interrupted => Err(error),
-            _ => Ok(()),
-        }
-    }
 }

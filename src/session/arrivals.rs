@@ -350,6 +350,7 @@ impl Session {
         if let Some(arrival) = self.arrivals.get_mut(&want.model_id)
             && arrival.holding.is_none()
         {
+            arrival.deferred.retain(|(from, _)| *from != peer);
             if arrival.deferred.len() < DEFERRED {
                 arrival.deferred.push((peer, want.clone()));
             }

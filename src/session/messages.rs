@@ -325,6 +325,9 @@ impl Session {
         let (seq, stamp_ms) = stamp.unzip();
         participant.playout.push(stamp_ms, body, now);
         let late = stamp_ms.map(|_| participant.playout.latency());
+        if let Some(late) = late {
+            participant.note_late(late);
+        }
         participant.last_pose = Some(now);
         participant.poses += 1;
         if participant.client == Client::LookSee && participant.presence != Presence::Live {

@@ -16,6 +16,8 @@ use super::{
 };
 use crate::wire::bulk;
 
+/// Channels that a peer may have open; ours asks for eight.
+const MAXIMUM_CHANNELS: usize = 64;
 /// Credits for channels that are not open yet, which the meeting's thread may
 /// still be opening.
 const EARLY_CREDITS: usize = 64;
@@ -136,13 +138,16 @@ impl Bulk {
         holding: Arc<Holding>,
         wanted: Vec<u32>,
         priority: Priority,
-    ) {
+    ) -> Result<(), WindowError> {
+        self.cancel(channel);
+        if self.channels.len() >= MAXIMUM_CHANNELS {
+            return Err(WindowError::TooManyChannels);
+        }
         let mut window = SendWindow::default();
         if let Some(max_offset) = self.early.remove(&channel) {
             // The first credit of a channel is no withdrawal.
             let _ = window.credit(max_offset);
         }
-        self.cancel(channel);
         self.channels.push(Sending {
             channel,
             model_id,
@@ -154,6 +159,7 @@ impl Bulk {
             chunks_sent: 0,
             step: None,
         });
+        Ok(())
     }
 
     /// The peer allows a channel to send up to this offset.
@@ -320,7 +326,8 @@ mod tests {
     fn open(bulk: &mut Bulk, channel: u16, bytes: usize, shown: bool) {
         let holding = holding(bytes);
         let wanted = (0..holding.chunk_count()).collect();
-        bulk.open(channel, format!("m{channel}"), holding, wanted, Priority::new(shown, bytes as u64));
+        bulk.open(channel, format!("m{channel}"), holding, wanted, Priority::new(shown, bytes as u64))
+            .unwrap();
     }
 
     #[test]
@@ -360,7 +367,7 @@ mod tests {
         let mut bulk = Bulk::new();
         let whole = holding(600_000);
         let arriving = Arc::new(Holding::empty(whole.id(), 600_000));
-        bulk.open(1, "a".into(), arriving.clone(), vec![0, 1, 2], Priority::new(true, 1));
+        bulk.open(1, "a".into(), arriving.clone(), vec![0, 1, 2], Priority::new(true, 1)).unwrap();
         open(&mut bulk, 2, 10_000, false);
         bulk.credit(1, 1 << 30).unwrap();
         bulk.credit(2, 4096).unwrap();

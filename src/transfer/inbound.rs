@@ -15,8 +15,12 @@ use bytes::Bytes;
 
 use super::{ChunkAssembler, Holding, Priority, ReceiveWindow, Tuner, WindowError, WindowMode};
 
-/// Frames that may wait for the store; windows bound their bytes.
-const MAXIMUM_PIECES: usize = 1 << 14;
+/// Frames that may wait for the store: the largest automatic window in the
+/// smallest steps. Windows bound their bytes.
+const MAXIMUM_PIECES: usize = 1 << 17;
+/// Bytes that may wait for the store where no window bounds them: a reader that
+/// finds more waits itself, as without any control.
+const CROWDED_BYTES: usize = 16 << 20;
 /// Closed channels that are remembered: their last bytes may still come.
 const REMEMBERED: usize = 256;
 /// Unlimited credit: far from the end of the numbers.
@@ -33,6 +37,12 @@ pub struct Piece {
     pub assembler: Arc<Mutex<ChunkAssembler>>,
     /// Bytes of the channel's stream; the end of the stream where there are none.
     pub bytes: Option<Bytes>,
+}
+
+impl Piece {
+    fn len(&self) -> usize {
+        self.bytes.as_ref().map_or(0, Bytes::len)
+    }
 }
 
 /// Credit to be sent: the channel may send up to this offset.
@@ -65,6 +75,8 @@ pub struct Inbound {
     channels: BTreeMap<u16, Receiving>,
     closed: VecDeque<(u16, u64)>,
     pieces: VecDeque<Piece>,
+    /// In `pieces`.
+    waiting_bytes: usize,
     turn: u16,
     window_now: u64,
 }
@@ -78,6 +90,7 @@ impl Inbound {
             channels: BTreeMap::new(),
             closed: VecDeque::new(),
             pieces: VecDeque::new(),
+            waiting_bytes: 0,
             turn: 0,
             window_now: 0,
         }
@@ -103,6 +116,7 @@ impl Inbound {
     pub fn close(&mut self, channel: u16) {
         if let Some(receiving) = self.channels.remove(&channel) {
             self.pieces.retain(|piece| piece.channel != channel);
+            self.waiting_bytes = self.pieces.iter().map(Piece::len).sum();
             self.closed.push_back((channel, receiving.window.max_offset()));
             if self.closed.len() > REMEMBERED {
                 self.closed.pop_front();
@@ -167,13 +181,22 @@ impl Inbound {
         if self.pieces.len() >= MAXIMUM_PIECES {
             return Err(WindowError::TooManyPieces);
         }
+        self.waiting_bytes += piece.len();
         self.pieces.push_back(piece);
         Ok(true)
     }
 
     /// The next piece to store.
     pub fn take(&mut self) -> Option<Piece> {
-        self.pieces.pop_front()
+        let piece = self.pieces.pop_front()?;
+        self.waiting_bytes -= piece.len();
+        Some(piece)
+    }
+
+    /// Whether so much waits for the store that the reader should wait, too. With
+    /// an automatic window that never comes to pass.
+    pub fn is_crowded(&self) -> bool {
+        self.waiting_bytes >= CROWDED_BYTES
     }
 
     /// The store is done with bytes of a channel.

@@ -61,3 +61,39 @@ pub fn intercept(
         _ => Ok(Intercepted::Not),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transfer::{Holding, Method, Priority, RepresentationId, WindowMode};
+    use proptest::prelude::*;
+    use std::sync::Arc;
+
+    proptest! {
+        #[test]
+        fn any_payload_is_borne(
+            kinds in proptest::collection::vec((0u8..12, 0u16..4, 0u64..6000, 0usize..3000), 1..60),
+        ) {
+            let (inbound, outbox) = (Mutex::new(Inbound::new(WindowMode::Fixed(4096))), Mutex::new(Outbox::new()));
+            let id = RepresentationId::new([0; 32], Method::Raw);
+            let holding = Arc::new(Holding::empty(id, 1 << 20));
+            let now = Duration::ZERO;
+            inbound.lock().unwrap().open(1, holding, Priority::default(), now);
+            inbound.lock().unwrap().grants(now);
+            let mut granted_to_us = 0;
+            for (kind, channel, offset, length) in kinds {
+                let mut payload = vec![0x40 + kind];
+                payload.extend_from_slice(&channel.to_le_bytes());
+                payload.extend_from_slice(&offset.to_le_bytes());
+                payload.resize(1 + length.min(payload.len() - 1 + length), 3);
+                let took = intercept(&payload.clone().into(), &inbound, &outbox, now);
+                let is_data = kind == 5 && payload.len() > bulk::DATA_HEAD_BYTES;
+                if is_data && channel == 1 && took.is_ok() {
+                    granted_to_us += payload.len() - bulk::DATA_HEAD_BYTES;
+                }
+                // Never more than was granted is kept.
+                prop_assert!(granted_to_us <= 4096);
+            }
+        }
+    }
+}

@@ -29,6 +29,10 @@ pub const STARVED: Duration = Duration::from_millis(250);
 /// Frames that may wait in order for one peer. One that is so far behind will
 /// not catch up.
 pub const MAXIMUM_WAITING: usize = 1024;
+/// Bytes that may wait in order for one peer, models aside, which all peers share.
+pub const MAXIMUM_WAITING_BYTES: usize = 1 << 20;
+/// Fewer frames are not counted byte by byte: none is longer than 64 KiB.
+const FEW: usize = 15;
 
 /// Which queue a frame waits in.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -106,7 +110,7 @@ impl Outgoing {
 
 /// The peer is too far behind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("{MAXIMUM_WAITING} messages wait for this peer, it is too slow")]
+#[error("too many messages wait for this peer, it is too slow")]
 pub struct TooSlow;
 
 /// What is waiting for one peer.
@@ -224,6 +228,13 @@ impl Outbox {
         if self.ordered.len() >= MAXIMUM_WAITING {
             return Err(TooSlow);
         }
+        if self.ordered.len() >= FEW {
+            let is_model = |o: &&Outgoing| matches!(o.lane, Lane::Model { .. });
+            let waiting: usize = self.ordered.iter().filter(|o| !is_model(o)).map(Outgoing::len).sum();
+            if waiting + outgoing.len() > MAXIMUM_WAITING_BYTES && !is_model(&&outgoing) {
+                return Err(TooSlow);
+            }
+        }
         self.ordered.push_back(outgoing);
         Ok(())
     }
@@ -331,7 +342,10 @@ impl Outbox {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+    use crate::transfer::{Holding, Priority};
     use proptest::prelude::*;
 
     fn frame(lane: Lane, mark: u8) -> Outgoing {
@@ -402,6 +416,53 @@ mod tests {
         assert_eq!(outbox.waiting_bytes(), 0);
     }
 
+    fn binary_pose(id: &str, mark: u8) -> Outgoing {
+        let head = bulk::frame(&[MessageType::Poses as u8, mark]);
+        Outgoing { lane: Lane::Pose { device_id: id.into() }, head, tail: Bytes::new() }
+    }
+
+    fn serve(outbox: &mut Outbox, bytes: usize) {
+        let holding = Arc::new(Holding::whole([0; 32], vec![1; bytes].into()));
+        outbox.bulk().open(5, "m".into(), holding, vec![0], Priority::default()).unwrap();
+        outbox.bulk().credit(5, 1 << 20).unwrap();
+    }
+
+    #[test]
+    fn credit_then_poses_in_one_message_then_one_step() {
+        let mut outbox = Outbox::new();
+        serve(&mut outbox, 10_000);
+        for o in [binary_pose("a", 1), pose("json", 7), binary_pose("b", 2), ordered(9), binary_pose("a", 3)]
+        {
+            outbox.push(o).unwrap();
+        }
+        outbox.push_credit(Credit { channel: 2, max_offset: 10 });
+        outbox.push_credit(Credit { channel: 2, max_offset: 30 });
+        let mut next = || outbox.next(usize::MAX, Duration::ZERO);
+        assert_eq!(next().unwrap().head, vec![9], "what is in order");
+        assert_eq!(next().unwrap().head, bulk::frame(&bulk::encode_credit(2, 30)), "the latest credit");
+        assert_eq!(next().unwrap().head, bulk::frame(&[MessageType::Poses as u8, 3, 2]), "all in one");
+        assert_eq!(next().unwrap().head, vec![7], "one that is not binary");
+        let step = next().unwrap();
+        assert_eq!((step.lane, step.head[4]), (Lane::Bulk, MessageType::Data as u8));
+        assert_eq!(outbox.waiting_bytes(), 0);
+    }
+
+    #[test]
+    fn models_do_not_starve() {
+        let mut outbox = Outbox::new();
+        serve(&mut outbox, 200_000);
+        let mut steps = Vec::new();
+        for n in 0..1000u64 {
+            // The link takes one message a millisecond, and there always is a pose.
+            let now = Duration::from_millis(n);
+            outbox.push(binary_pose("a", 1)).unwrap();
+            if outbox.next(usize::MAX, now).unwrap().lane == Lane::Bulk {
+                steps.push(n);
+            }
+        }
+        assert_eq!(steps, [250, 501, 752], "one every quarter of a second");
+    }
+
     #[test]
     fn a_slow_peer_is_told() {
         let mut outbox = Outbox::new();
@@ -409,6 +470,10 @@ mod tests {
             outbox.push(ordered(0)).unwrap();
         }
         assert_eq!(outbox.push(ordered(0)), Err(TooSlow));
+        let mut crowded = Outbox::new();
+        let long = || Outgoing { lane: Lane::Ordered, head: vec![0; 60_000].into(), tail: Bytes::new() };
+        let taken = (0..100).take_while(|_| crowded.push(long()).is_ok()).count();
+        assert_eq!(taken, MAXIMUM_WAITING_BYTES / 60_000, "a mebibyte of them");
         for n in 0..100 {
             outbox.push(pose("a", n)).unwrap();
             outbox.push(frame(Lane::Urgent, n)).unwrap();

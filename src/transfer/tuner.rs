@@ -103,17 +103,15 @@ impl Tuner {
             return;
         }
         let idle = self.idle_round_trip().unwrap_or(after);
-        // Before the first epoch is over: what was on its way and how long that took.
-        let so_far = in_flight as f64 / after.as_secs_f64().max(1e-6);
-        let rate = if self.epochs.is_empty() { so_far } else { self.bandwidth() };
-        let step_time = Duration::from_secs_f64(self.step as f64 / rate.max(1e4));
+        // What was on its way and how long that took: the link's rate, known before
+        // the first epoch is over.
+        let rate = in_flight as f64 / after.as_secs_f64().max(1e-6);
+        let step_time = Duration::from_secs_f64((self.step as f64 / rate.max(1.0)).min(1.0));
         if after > idle + TARGET + step_time {
             self.late += 1;
             if self.late >= 2 {
                 self.growing = None;
-                // What was on its way and how long that took: the link's rate, known
-                // before the first epoch is over.
-                self.epochs.push_back(in_flight as f64 / after.as_secs_f64());
+                self.epochs.push_back(rate);
             }
         } else {
             self.late = 0;

@@ -35,6 +35,9 @@ pub enum WindowError {
     /// A message that is too short or too long for its type.
     #[error("a message of a transfer is of the wrong length")]
     WrongLength,
+    /// More at once than any receiver asks for.
+    #[error("it asks for too many models at once")]
+    TooManyChannels,
     /// Frames so small that they serve no purpose but to fill memory.
     #[error("it sends transfers in frames that are too small")]
     TooManyPieces,

@@ -692,7 +692,7 @@ impl World {
                     }
                     Transmit::Serve { peer, channel, model_id, holding, chunks, priority } => {
                         let outbox = self.pipe_of(peer).outbox.get_mut().unwrap();
-                        outbox.bulk().open(channel, model_id, holding, chunks, priority);
+                        outbox.bulk().open(channel, model_id, holding, chunks, priority).unwrap();
                     }
                     Transmit::StopServing { peer, model_id } => {
                         self.pipe_of(peer).outbox.get_mut().unwrap().bulk().stop_model(&model_id);
