@@ -90,7 +90,7 @@ fn person(id: &str, name: &str, colour: usize, pace: Option<f64>, looksee_only: 
     let colour = Colour::PALETTE[colour % Colour::PALETTE.len()];
     let identity = Identity { id: id.to_owned(), name: name.to_owned(), colour };
     let session = Config { looksee_only, ..Config::new(identity) };
-    Ok(Net::start(NetConfig { session, pace_megabits: pace })?)
+    Ok(Net::start(NetConfig { pace_megabits: pace, ..NetConfig::new(session) })?)
 }
 
 fn port_of(net: &Net) -> Result<u16> {

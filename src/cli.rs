@@ -13,7 +13,10 @@ use clap::{
     error::{ContextKind, ContextValue, ErrorKind},
 };
 
-use crate::wire::{FILE_PORT, MEETING_PORT};
+use crate::{
+    transfer::WindowMode,
+    wire::{FILE_PORT, MEETING_PORT, bulk::MAXIMUM_STEP},
+};
 
 /// A meeting around 3D models
 #[derive(Debug, Parser)]
@@ -139,6 +142,18 @@ pub struct Common {
     #[arg(long, global = true, value_name = "MBIT", value_parser = parse_pace)]
     #[arg(help_heading = MODELS, hide_short_help = true)]
     pub pace: Option<f64>,
+    /// Receive window of each model in bytes; auto: as the link needs it; none: no limit
+    #[arg(long, global = true, value_name = "N|auto|none", default_value = "auto")]
+    #[arg(help_heading = MODELS, hide_short_help = true)]
+    pub window: WindowMode,
+    /// Bytes of a model in one frame that is sent; without it: as the link needs it
+    #[arg(long, global = true, value_name = "N", value_parser = parse_step)]
+    #[arg(help_heading = MODELS, hide_short_help = true)]
+    pub step: Option<usize>,
+    /// Where received models are kept for later: a folder, or none
+    #[arg(long, global = true, value_name = "DIR|none", value_hint = ValueHint::DirPath)]
+    #[arg(help_heading = MODELS, hide_short_help = true)]
+    pub cache: Option<PathBuf>,
     /// How much to log: off, error, warn, info, debug, trace
     #[arg(long, global = true, value_name = "LEVEL", default_value = "warn", ignore_case = true)]
     #[arg(value_parser = PossibleValuesParser::new(LOG_LEVELS), hide_possible_values = true, help_heading = OUTPUT)]
@@ -283,6 +298,15 @@ fn parse_pace(text: &str) -> Result<f64, String> {
     }
 }
 
+fn parse_step(text: &str) -> Result<usize, String> {
+    let step: usize = text.parse().map_err(|_error| "it is no number".to_owned())?;
+    if (64..=MAXIMUM_STEP).contains(&step) {
+        Ok(step)
+    } else {
+        Err(format!("it must lie between 64 and {MAXIMUM_STEP}"))
+    }
+}
+
 fn parse_size(text: &str) -> Result<(u32, u32), String> {
     let (width, height) = text.split_once('x').ok_or("write it as WIDTHxHEIGHT")?;
     let number = |text: &str| text.parse().ok().filter(|n| (100..=16_384).contains(n));
@@ -330,13 +354,22 @@ mod tests {
         assert_eq!(parse(&["host", "--receive-files"]).unwrap().common.receive_files, Some(21212));
         assert_eq!(parse(&["host", "--receive-files=0"]).unwrap().common.receive_files, Some(0));
         assert!(parse(&["check", "a", "--json", "--pace", "8"]).is_ok());
+        let cli = parse(&["join", "x", "--window", "none", "--step", "4096"]).unwrap();
+        assert_eq!((cli.common.window, cli.common.step), (WindowMode::Unlimited, Some(4096)));
+        assert_eq!(parse(&["join", "x"]).unwrap().common.window, WindowMode::Auto);
     }
 
     #[test]
     fn wrong_usage_is_exit_code_2() {
-        for wrong in
-            [&["join"][..], &["send", "x"], &["check"], &["host", "--port", "70000"], &["--pace", "0"]]
-        {
+        for wrong in [
+            &["join"][..],
+            &["send", "x"],
+            &["check"],
+            &["host", "--port", "70000"],
+            &["--pace", "0"],
+            &["--window", "x"],
+            &["--step", "1"],
+        ] {
             assert_eq!(parse(wrong).unwrap_err().exit_code(), 2, "{wrong:?}");
         }
     }

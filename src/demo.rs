@@ -125,7 +125,10 @@ fn run(
     let id = settings::new_participant_id();
     let colour = session::Colour::PALETTE[1];
     let identity = session::Identity { id, name: "Simulated guest".to_owned(), colour };
-    let net = Net::start(NetConfig { session: session::Config::new(identity), pace_megabits: Some(pace) })?;
+    let net = Net::start(NetConfig {
+        pace_megabits: Some(pace),
+        ..NetConfig::new(session::Config::new(identity))
+    })?;
     let after_a_while = crossbeam_channel::after(JOINS_AFTER);
     let come = match cue {
         Some(cue) => select! { recv(cue) -> told => told.is_ok(), recv(stopped) -> _ => false },

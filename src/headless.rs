@@ -487,6 +487,8 @@ impl<W: Write> Participant<W> {
                     since: Instant::now(),
                 });
                 held.glb = glb.clone();
+                let received = json!({ "model_id": model_id, "bytes": glb.len() });
+                self.output.event("model_received", received);
                 self.decode(model_id.clone(), glb.clone());
                 return;
             }
@@ -558,7 +560,21 @@ fn stats_json(stats: &Stats) -> Value {
                 "dropped_poses": traffic.dropped_poses,
                 "sent_bytes": traffic.sent_bytes,
                 "received_bytes": traffic.received_bytes,
+                "window_bytes": traffic.window_bytes,
+                "step_bytes": traffic.step_bytes,
             })
+        })
+        .collect();
+    let pose_latencies: serde_json::Map<String, Value> = stats
+        .pose_latencies
+        .iter()
+        .map(|(id, late)| {
+            let late = json!({
+                "wire_median": milliseconds(late.wire_median),
+                "wire_p99": milliseconds(late.wire_p99),
+                "display": milliseconds(late.display),
+            });
+            (id.clone(), late)
         })
         .collect();
     let pose_ages: serde_json::Map<String, Value> =
@@ -566,6 +582,7 @@ fn stats_json(stats: &Stats) -> Value {
     json!({
         "peers": peers,
         "pose_age_ms": pose_ages,
+        "pose_latency_ms": pose_latencies,
         "threads": stats.threads,
         "lost_events": stats.lost_events,
     })

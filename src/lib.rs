@@ -34,6 +34,7 @@ pub mod opening;
 pub mod platform;
 pub mod session;
 pub mod settings;
+pub mod store;
 pub mod threads;
 pub mod transfer;
 pub mod wire;
@@ -66,6 +67,17 @@ pub fn run(command: Option<CliCommand>, files: Vec<PathBuf>, common: Common) -> 
     }
     let mut session = session::Config::new(identity);
     session.looksee_only = common.protocol == ProtocolChoice::Looksee;
+    session.rejoin = true;
+    session.bulk = transfer::BulkConfig { window: common.window, step: common.step };
+    let cache = match &common.cache {
+        Some(folder) if folder.as_os_str() == "none" => None,
+        Some(folder) => Some(folder.clone()),
+        // Beside settings of one's own, so that several participants do not share one.
+        None => match &common.settings {
+            Some(settings) => settings.parent().map(|folder| folder.join("received-models")),
+            None => settings::default_cache_folder(),
+        },
+    };
     let mut pace_megabits = common.pace;
     let (mut demo, mut pictures) = (None, None);
     let (start, files) = match command {
@@ -84,7 +96,7 @@ pub fn run(command: Option<CliCommand>, files: Vec<PathBuf>, common: Common) -> 
         _ => (Start::Alone, files),
     };
     let is_demo = demo.is_some();
-    let net = Net::start(NetConfig { session, pace_megabits })?;
+    let net = Net::start(NetConfig { session, pace_megabits, cache })?;
     let bind = if is_demo { Some(std::net::Ipv4Addr::LOCALHOST.into()) } else { common.bind };
     let begun = match &start {
         Start::Alone => Ok(()),

@@ -10,6 +10,8 @@
 //! | `meeting-accept` | takes guests | its socket |
 //! | `meeting-connect` | reaches a host, once | its socket |
 //! | `peer-N-read`, `peer-N-write` | one connection | its socket; its outbox |
+//! | `store` | verifies and keeps what comes of models | its channel |
+//! | `pack` | packs models for slow links | its channel |
 //! | `file-inbox` | takes pushed files | its sockets |
 //!
 //! Channels, all bounded: readers to driver 256 frames (a reader that finds it
@@ -25,8 +27,11 @@ mod error;
 mod inbox;
 mod listener;
 mod pace;
+mod packing;
 mod peer;
 mod push;
+mod rejoin;
+mod storing;
 
 use std::{
     io,
@@ -37,9 +42,10 @@ use std::{
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     thread::JoinHandle,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
+use bytes::Bytes;
 use crossbeam_channel::{Receiver, SendTimeoutError, Sender, TrySendError, bounded};
 
 pub use address::{HostAddress, address_to_give};
@@ -48,8 +54,9 @@ pub use peer::Traffic;
 pub use push::{PushError, push_file};
 
 use crate::{
-    session::{self, Body, CloseCause, PeerId, SessionError, SessionView},
+    session::{self, Body, CloseCause, PeerId, SessionError, SessionView, Stored},
     threads,
+    transfer::Holding,
     wire::{Frame, Progress},
 };
 
@@ -63,6 +70,15 @@ pub struct NetConfig {
     pub session: session::Config,
     /// Throttle models to so many million bits a second.
     pub pace_megabits: Option<f64>,
+    /// Where received models are kept for later; none: in memory alone.
+    pub cache: Option<PathBuf>,
+}
+
+impl NetConfig {
+    /// Not throttled, nothing on disk.
+    pub fn new(session: session::Config) -> Self {
+        Self { session, pace_megabits: None, cache: None }
+    }
 }
 
 /// What the app wants.
@@ -169,6 +185,8 @@ pub struct Stats {
     pub peers: Vec<(session::PeerView, Traffic)>,
     /// Age of each participant's latest pose, by device id.
     pub pose_ages: Vec<(String, Option<Duration>)>,
+    /// How late each participant's poses are, by device id.
+    pub pose_latencies: Vec<(String, session::PoseLatency)>,
     /// Names of our threads.
     pub threads: Vec<String>,
     /// Events that nobody took in time.
@@ -189,6 +207,12 @@ enum Input {
     Frame(PeerId, Frame),
     Progress(PeerId, Progress),
     Closed(PeerId, CloseCause),
+    /// Something in its bytes that only the store could find out.
+    Fault(PeerId, String),
+    Found(String, Arc<Holding>, Option<Bytes>),
+    Stored(PeerId, u16, Stored),
+    /// A chunk is packed.
+    Packed,
     File(NetEvent),
 }
 
@@ -215,6 +239,8 @@ struct Shared {
     listening: Mutex<Option<(IpAddr, u16)>>,
     watch_poses: AtomicBool,
     stop: AtomicBool,
+    /// When the session's clock was zero.
+    start: Instant,
 }
 
 impl Shared {
@@ -246,7 +272,8 @@ pub struct Net {
 
 impl Net {
     /// Starts the driver. No socket is opened yet.
-    pub fn start(config: NetConfig) -> io::Result<Self> {
+    pub fn start(mut config: NetConfig) -> io::Result<Self> {
+        getrandom::fill(&mut config.session.secret).map_err(io::Error::other)?;
         let session = session::Session::new(config.session.clone());
         let shared = Arc::new(Shared {
             view: Mutex::new(Arc::new(session.view(Duration::ZERO))),
@@ -255,11 +282,13 @@ impl Net {
             listening: Mutex::new(None),
             watch_poses: AtomicBool::new(false),
             stop: AtomicBool::new(false),
+            start: Instant::now(),
         });
         let (commands, commands_taken) = bounded(256);
         let (wake, woken) = bounded(1);
         let (events_sent, events) = bounded(EVENTS);
-        let driver = driver::Driver::new(config, session, shared.clone(), commands_taken, woken, events_sent);
+        let driver =
+            driver::Driver::new(config, session, shared.clone(), commands_taken, woken, events_sent)?;
         let driver = threads::spawn("meeting", move || driver.run())?;
         Ok(Self { shared, commands, wake, events, driver: Some(driver) })
     }
@@ -272,6 +301,11 @@ impl Net {
     /// The present state of the meeting.
     pub fn view(&self) -> Arc<SessionView> {
         self.shared.view()
+    }
+
+    /// The session's clock, which views and play-out go by.
+    pub fn now(&self) -> Duration {
+        self.shared.start.elapsed()
     }
 
     /// Something that shows the view to others than the owner of this handle.

@@ -11,6 +11,7 @@
 //! then, not later than [`Session::poll_timeout`] says, [`Session::handle_timeout`].
 
 mod alignment;
+mod arrivals;
 mod commands;
 mod deliveries;
 mod event;
@@ -21,7 +22,9 @@ mod messages;
 mod participants;
 mod peer;
 mod pose;
+mod poses;
 mod presence;
+mod rejoin;
 mod settle;
 mod stage;
 mod view;
@@ -36,12 +39,13 @@ use bytes::Bytes;
 pub use alignment::{
     AlignmentError, MINIMUM_MARKER_DISTANCE, room_from_tracking, room_from_tracking_unaligned,
 };
+pub use arrivals::Stored;
 pub use deliveries::Delivery;
 pub use event::{
     CloseCause, Command, ContentId, Event, LeaveReason, Measure, Move, PeerId, SessionError, Transmit,
 };
 pub use identity::{Client, Colour, Identity, Presence, device_id_of};
-pub use participants::Participant;
+pub use participants::{Participant, PoseLatency};
 pub use pose::{Body, Placement, Pose};
 pub use presence::{
     AWAY_AFTER, HANDSHAKE_TIMEOUT, HIDE_LOOKSEE_AFTER, PING_INTERVAL, SEAT_KEPT, STALE_AFTER,
@@ -50,10 +54,10 @@ pub use stage::{Content, Model, OPENING_DISTANCE, Stage};
 pub use view::{DeliveryView, ModelView, ParticipantView, PeerView, Phase, SessionView};
 
 use crate::{
-    transfer::{Lane, Outgoing},
+    transfer::{BulkConfig, Lane, Method, Outgoing},
     wire::{
         EXTENSION, Frame, Limits, MEETING_PREFIX, Message, VERSION, encode_frame,
-        message::{OpenModel, Version},
+        message::{OpenModel, PoseEntry, QuatJson, Vec3Json, Version},
     },
 };
 use participants::Participants;
@@ -76,6 +80,14 @@ pub struct Config {
     pub max_model_bytes: u64,
     /// Cap on the number of open models; a late joiner's queue holds them all.
     pub max_models: usize,
+    /// Windows and steps of transfers.
+    pub bulk: BulkConfig,
+    /// Ways of sending models that we take from others, the best first.
+    pub methods: Vec<Method>,
+    /// Whether a lost connection to a host is to be restored.
+    pub rejoin: bool,
+    /// What a host's seat tokens are made from; random, and kept to itself.
+    pub secret: [u8; 32],
 }
 
 impl Config {
@@ -89,6 +101,10 @@ impl Config {
             max_participants: 100,
             max_model_bytes: 2 << 30,
             max_models: 500,
+            bulk: BulkConfig::default(),
+            methods: Method::ALL.to_vec(),
+            rejoin: false,
+            secret: [0; 32],
         }
     }
 }
@@ -117,8 +133,18 @@ pub struct Session {
     participants: Participants,
     stage: Stage,
     deliveries: deliveries::Deliveries,
+    /// Models that come in chunks, by id.
+    arrivals: BTreeMap<String, arrivals::Arrival>,
     body: Body,
-    pose_seq: u64,
+    pose_seq: u32,
+    /// The connection is lost and is to be restored.
+    rejoining: bool,
+    /// Device id of the host that we joined last, if it speaks the extension.
+    host_device: String,
+    /// What the host gave to reclaim our seat by.
+    seat_token: Option<String>,
+    /// Our latest pose, as it was sent.
+    last_pose: Option<PoseEntry>,
     roster_number: u64,
     roster_dirty: bool,
     /// The newest roster that was read.
@@ -139,8 +165,13 @@ impl Session {
             participants: Participants::default(),
             stage: Stage::default(),
             deliveries: deliveries::Deliveries::default(),
+            arrivals: BTreeMap::new(),
             body: Body::rest(),
             pose_seq: 0,
+            rejoining: false,
+            host_device: String::new(),
+            seat_token: None,
+            last_pose: None,
             roster_number: 0,
             roster_dirty: false,
             roster_seen: 0,
@@ -154,6 +185,7 @@ impl Session {
     /// From now on connections are guests. All open models are the meeting's.
     pub fn host(&mut self, now: Duration) {
         self.now = now;
+        self.settle_kept(None);
         self.role = Role::Host;
         for model in self.stage.iter_mut().filter(|m| m.glb().is_some()) {
             model.shared = true;
@@ -252,6 +284,11 @@ impl Session {
         &self.config.identity
     }
 
+    /// How late everybody's poses are, by device id.
+    pub fn pose_latencies(&self) -> Vec<(String, PoseLatency)> {
+        self.participants.iter().filter_map(|p| Some((p.device_id.clone(), p.latency()?))).collect()
+    }
+
     /// All models, and the scene they stand in.
     pub fn stage(&self) -> &Stage {
         &self.stage
@@ -269,6 +306,7 @@ impl Session {
         SessionView {
             me: self.config.identity.clone(),
             phase: match self.role {
+                Role::Alone if self.rejoining => Phase::Joining,
                 Role::Alone => Phase::Alone,
                 Role::Host => Phase::Hosting,
                 Role::Joining(_) => Phase::Joining,
@@ -285,6 +323,7 @@ impl Session {
                     presence: p.presence,
                     body: p.body,
                     poses: p.poses,
+                    playout: p.playout.clone(),
                     pose_age: p.last_pose.map(|at| now.saturating_sub(at)),
                 })
                 .collect(),
@@ -301,6 +340,8 @@ impl Session {
                     shown: m.shown,
                     shared: m.shared,
                     glb: m.glb().cloned(),
+                    // Both ways of sending give the opener's very file.
+                    exact: m.glb().is_some(),
                     content: m.content_id(),
                     bytes: m.bytes(),
                     arriving: match m.content {
@@ -359,7 +400,9 @@ impl Session {
             version.name = Some(me.name.clone());
             version.colour = Some(me.colour.to_string());
             version.app = Some(self.config.app.clone());
-            version.methods = Some("raw".to_owned());
+            let methods: Vec<&str> = self.config.methods.iter().map(|m| m.as_str()).collect();
+            version.methods = Some(methods.join(","));
+            version.seat = self.seat_token.clone();
         }
         Message::Version(version)
     }
@@ -391,21 +434,13 @@ impl Session {
     }
 
     fn broadcast_bytes(&mut self, except: Option<PeerId>, message: &Message, head: Bytes, tail: Bytes) {
-        let optional = matches!(message, Message::WandPosition(_));
-        let now = self.now;
-        let to: Vec<PeerId> = self
-            .peers
-            .values()
-            .filter(|p| p.is_accepted() && Some(p.id) != except)
-            // A LookSee peer that is silent reads nothing: poses would pile up for it.
-            .filter(|p| {
-                !optional || p.is_convene() || now.saturating_sub(p.last_byte) < presence::STALE_AFTER
-            })
-            .map(|p| p.id)
-            .collect();
+        let to: Vec<PeerId> =
+            self.accepted_peers().into_iter().filter(|peer| Some(*peer) != except).collect();
         for peer in to {
             if let Message::ModelShown(m) = message {
                 self.expect_echo(peer, &m.model_id, m.shown);
+                let (model_id, shown) = (m.model_id.clone(), m.shown);
+                self.transmits.push_back(Transmit::Shown { peer, model_id, shown });
             }
             self.note_sent(peer, message);
             self.send_bytes(peer, lane_of(message), head.clone(), tail.clone());
@@ -421,15 +456,14 @@ impl Session {
 
     /// An OpenModel frame, its bytes shared with everybody who gets it.
     fn model_frame(&self, model: &Model) -> Option<(Lane, Bytes, Bytes)> {
-        use crate::wire::coordinates::{position_to_wire, rotation_to_wire};
         let glb = model.glb()?.clone();
-        let pose = self.stage.world_pose(model);
+        let (position, rotation, scale) = self.place_on_wire(model);
         let open = OpenModel {
             model_id: model.id.clone(),
             model_name: model.name.clone(),
-            position: messages::not_zero(position_to_wire(pose.position)),
-            rotation: rotation_to_wire(pose.rotation),
-            scale: model.local.scale,
+            position,
+            rotation,
+            scale,
             opener: if self.config.looksee_only { None } else { model.opener.clone() },
         };
         let head = open.encode_head();
@@ -439,10 +473,26 @@ impl Session {
         Some((Lane::Model { model_id: model.id.clone() }, frame.into(), glb))
     }
 
+    /// World position and rotation of a model and its scale within the scene.
+    fn place_on_wire(&self, model: &Model) -> (Vec3Json, QuatJson, f32) {
+        use crate::wire::coordinates::{position_to_wire, rotation_to_wire};
+        let pose = self.stage.world_pose(model);
+        let position = messages::not_zero(position_to_wire(pose.position));
+        (position, rotation_to_wire(pose.rotation), model.local.scale)
+    }
+
+    /// A model that is whole: an offer to those that take chunks, all of it to the
+    /// others.
     fn send_model(&mut self, model_id: &str, to: &[PeerId]) {
+        self.offer_model(model_id, to);
+        let plain = |peer: &&PeerId| self.peers.get(peer).is_some_and(|p| !p.takes_chunks());
+        let to: Vec<PeerId> = to.iter().filter(plain).copied().collect();
+        if to.is_empty() {
+            return;
+        }
         let Some(model) = self.stage.get(model_id) else { return };
         let Some((lane, head, tail)) = self.model_frame(model) else { return };
-        for &peer in to {
+        for peer in to {
             self.note_model_sent(peer, model_id);
             self.send_bytes(peer, lane.clone(), head.clone(), tail.clone());
             self.note_delivery(peer, model_id);
@@ -467,6 +517,7 @@ impl Session {
         for participant in self.participants.drain() {
             self.events.push_back(Event::ParticipantLeft { id: participant.device_id });
         }
+        self.arrivals.clear();
         let unfinished: Vec<String> =
             self.stage.models().iter().filter(|m| m.glb().is_none()).map(|m| m.id.clone()).collect();
         self.deliveries.clear();
@@ -479,7 +530,9 @@ impl Session {
             let error = "the meeting ended before all of it had arrived".to_owned();
             self.events.push_back(Event::ModelFailed { model_id, error });
         }
+        self.settle_kept(None);
         self.stage.iter_mut().for_each(|m| m.shared = false);
+        self.seat_token = None;
         self.role = Role::Alone;
         self.events.push_back(Event::Left { reason });
     }
@@ -496,6 +549,9 @@ fn lane_of(message: &Message) -> Lane {
         }
         Message::CloseModel(m) => Lane::Closed { model_id: m.model_id.clone() },
         Message::Ping(_) | Message::Pong(_) => Lane::Urgent,
+        Message::Poses(entries) => Lane::Pose {
+            device_id: entries.first().map(|entry| entry.wand.device_id.clone()).unwrap_or_default(),
+        },
         _ => Lane::Ordered,
     }
 }

@@ -180,6 +180,12 @@ pub fn default_path() -> PathBuf {
     dirs::config_dir().unwrap_or_else(|| PathBuf::from(".")).join("convene").join("settings.json")
 }
 
+/// Where received models are kept for later, unless the command line says
+/// otherwise; none where the system has no place for such files.
+pub fn default_cache_folder() -> Option<PathBuf> {
+    Some(dirs::cache_dir()?.join("convene").join("models"))
+}
+
 /// Where received files go when nobody says otherwise.
 pub fn default_files_folder() -> PathBuf {
     dirs::document_dir()

@@ -1,351 +1,41 @@
-//! What is waiting to go to one peer, and in which order it goes.
+//! The transfer of models, and what waits to go to one peer.
 //!
-//! For: one [`Outbox`] per peer. Not for: sockets (the writer thread of
-//! [`crate::net`] empties it) or the meaning of what is sent
-//! ([`crate::session`]). Pure: a lock around it is held for a copy only.
+//! For: the order in which a connection's bytes go out ([`Outbox`]), models in
+//! chunks ([`Holding`], [`ChunkHeader`]), windows and frame steps ([`Inbound`],
+//! [`Bulk`], [`Tuner`]), the play-out of poses ([`Playout`]). Not for: sockets,
+//! threads and disk ([`crate::net`], [`crate::store`]) or the meaning of what is
+//! sent ([`crate::session`]). Pure: the time is an argument; a lock inside a
+//! [`Holding`] is held for a copy only.
 //!
-//! Order: the greeting and answers to pings first; then everything that must stay in order, of
-//! which a model's frame yields to poses until its first byte is sent; a pose
-//! replaces an older pose of the same participant, and a model's position
-//! replaces an older one of the same model that still waits, unless something
-//! else was queued about a model in between.
+//! A **channel** is one transfer of one representation of one model over one
+//! connection in one direction. The receiver numbers it, grants credit for it in
+//! absolute bytes, and the sender fills the credit with steps of its stream:
+//! chunk header, chunk, chunk header, chunk, ...
 
-use std::collections::VecDeque;
+mod bulk;
+mod chunk;
+mod config;
+mod holding;
+mod inbound;
+mod intercept;
+mod outbox;
+mod packing;
+mod playout;
+mod step;
+mod tuner;
+mod window;
 
-use bytes::Bytes;
-
-/// Frames that may wait in order for one peer. One that is so far behind will
-/// not catch up.
-pub const MAXIMUM_WAITING: usize = 1024;
-
-/// Which queue a frame waits in.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Lane {
-    /// Before everything else: the greeting, pings and their answers.
-    Urgent,
-    /// In order.
-    Ordered,
-    /// In order, replacing an older waiting one of the same model or of the
-    /// scene (the empty id).
-    Position {
-        /// Which model; empty for the scene.
-        model_id: String,
-    },
-    /// In order; if the model's frame still waits, it is dropped.
-    Closed {
-        /// Which model.
-        model_id: String,
-    },
-    /// In order, but behind all poses.
-    Model {
-        /// Which model.
-        model_id: String,
-    },
-    /// Only the latest of each participant.
-    Pose {
-        /// Whose.
-        device_id: String,
-    },
-    /// Only the latest of each model and receiver, beside the order.
-    Status {
-        /// Which model.
-        model_id: String,
-        /// Whose.
-        device_id: String,
-    },
-    /// In order; a pose of this participant that still waits is dropped, lest it
-    /// bring somebody back who has left.
-    Left {
-        /// Who.
-        device_id: String,
-    },
-}
-
-/// A frame on its way out: `head` then `tail`. A model's bytes are a `tail`
-/// that all peers share.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Outgoing {
-    /// Where it waits.
-    pub lane: Lane,
-    /// Length, type and JSON.
-    pub head: Bytes,
-    /// The GLB of a model's frame, else empty.
-    pub tail: Bytes,
-}
-
-impl Outgoing {
-    /// Bytes on the wire.
-    pub fn len(&self) -> usize {
-        self.head.len() + self.tail.len()
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-}
-
-/// The peer is too far behind.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("{MAXIMUM_WAITING} messages wait for this peer, it is too slow")]
-pub struct TooSlow;
-
-/// What is waiting for one peer.
-#[derive(Debug, Default)]
-pub struct Outbox {
-    urgent: VecDeque<Outgoing>,
-    ordered: VecDeque<Outgoing>,
-    poses: VecDeque<Outgoing>,
-    waiting_bytes: usize,
-    dropped_poses: u64,
-}
-
-impl Outbox {
-    /// Nothing waits.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Queues a frame.
-    pub fn push(&mut self, outgoing: Outgoing) -> Result<(), TooSlow> {
-        let added = outgoing.len();
-        let replaced = match &outgoing.lane {
-            Lane::Urgent => {
-                // A peer that pings faster than it reads gets the latest answers only.
-                // The first stays: it may be the greeting.
-                let oldest = if self.urgent.len() >= 8 { self.urgent.remove(1) } else { None };
-                self.urgent.push_back(outgoing);
-                oldest
-            }
-            Lane::Status { .. } => {
-                let waiting = self.poses.iter_mut().find(|waiting| waiting.lane == outgoing.lane);
-                match waiting {
-                    Some(waiting) => Some(std::mem::replace(waiting, outgoing)),
-                    None => {
-                        self.poses.push_back(outgoing);
-                        None
-                    }
-                }
-            }
-            Lane::Pose { .. } => match self.poses.iter_mut().find(|waiting| waiting.lane == outgoing.lane) {
-                Some(waiting) => {
-                    self.dropped_poses += 1;
-                    Some(std::mem::replace(waiting, outgoing))
-                }
-                None => {
-                    self.poses.push_back(outgoing);
-                    None
-                }
-            },
-            Lane::Position { .. } => match self.replaceable(&outgoing.lane) {
-                Some(at) => self.ordered.get_mut(at).map(|waiting| std::mem::replace(waiting, outgoing)),
-                None => {
-                    self.push_ordered(outgoing)?;
-                    None
-                }
-            },
-            Lane::Left { device_id } => {
-                let pose = Lane::Pose { device_id: device_id.clone() };
-                self.push_ordered(outgoing)?;
-                let waiting = self.poses.iter().position(|waiting| waiting.lane == pose);
-                waiting.and_then(|at| self.poses.remove(at))
-            }
-            Lane::Closed { model_id } => {
-                self.drop_model(model_id);
-                self.push_ordered(outgoing)?;
-                None
-            }
-            Lane::Ordered | Lane::Model { .. } => {
-                self.push_ordered(outgoing)?;
-                None
-            }
-        };
-        self.waiting_bytes += added;
-        self.waiting_bytes -= replaced.map_or(0, |old| old.len());
-        Ok(())
-    }
-
-    /// If a model's frame still waits, neither it nor what follows about its
-    /// place is worth sending.
-    fn drop_model(&mut self, model_id: &str) {
-        let is_frame = |lane: &Lane| matches!(lane, Lane::Model { model_id: id } if id == model_id);
-        let is_place = |lane: &Lane| matches!(lane, Lane::Position { model_id: id } if id == model_id);
-        let Some(from) = self.ordered.iter().position(|waiting| is_frame(&waiting.lane)) else { return };
-        let mut at = 0;
-        let mut dropped = 0;
-        self.ordered.retain(|waiting| {
-            let drop = at >= from && (is_frame(&waiting.lane) || is_place(&waiting.lane));
-            at += 1;
-            dropped += if drop { waiting.len() } else { 0 };
-            !drop
-        });
-        self.waiting_bytes -= dropped;
-    }
-
-    fn push_ordered(&mut self, outgoing: Outgoing) -> Result<(), TooSlow> {
-        if self.ordered.len() >= MAXIMUM_WAITING {
-            return Err(TooSlow);
-        }
-        self.ordered.push_back(outgoing);
-        Ok(())
-    }
-
-    /// The waiting position that `lane`'s may replace: behind it there are only
-    /// other models' positions.
-    fn replaceable(&self, lane: &Lane) -> Option<usize> {
-        let scene = |lane: &Lane| matches!(lane, Lane::Position { model_id } if model_id.is_empty());
-        for (at, waiting) in self.ordered.iter().enumerate().rev() {
-            if &waiting.lane == lane {
-                return Some(at);
-            }
-            // A model's place depends on the scene's: they do not overtake each other.
-            if !matches!(waiting.lane, Lane::Position { .. }) || scene(&waiting.lane) || scene(lane) {
-                return None;
-            }
-        }
-        None
-    }
-
-    /// The frame to send next. Once taken it is sent whole.
-    pub fn pop(&mut self) -> Option<Outgoing> {
-        let next = self.urgent.pop_front().or_else(|| {
-            let model_is_next = matches!(self.ordered.front().map(|o| &o.lane), Some(Lane::Model { .. }));
-            if model_is_next {
-                self.poses.pop_front().or_else(|| self.ordered.pop_front())
-            } else {
-                self.ordered.pop_front().or_else(|| self.poses.pop_front())
-            }
-        })?;
-        self.waiting_bytes -= next.len();
-        Some(next)
-    }
-
-    /// Whether nothing waits.
-    pub fn is_empty(&self) -> bool {
-        self.urgent.is_empty() && self.ordered.is_empty() && self.poses.is_empty()
-    }
-
-    /// Bytes that wait.
-    pub fn waiting_bytes(&self) -> usize {
-        self.waiting_bytes
-    }
-
-    /// Poses that were replaced before they were sent.
-    pub fn dropped_poses(&self) -> u64 {
-        self.dropped_poses
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    fn frame(lane: Lane, mark: u8) -> Outgoing {
-        Outgoing { lane, head: vec![mark].into(), tail: Bytes::new() }
-    }
-    fn ordered(mark: u8) -> Outgoing {
-        frame(Lane::Ordered, mark)
-    }
-    fn position(id: &str, mark: u8) -> Outgoing {
-        frame(Lane::Position { model_id: id.into() }, mark)
-    }
-    fn model(mark: u8) -> Outgoing {
-        frame(Lane::Model { model_id: "m".into() }, mark)
-    }
-    fn pose(id: &str, mark: u8) -> Outgoing {
-        frame(Lane::Pose { device_id: id.into() }, mark)
-    }
-    fn marks(outbox: &mut Outbox) -> Vec<u8> {
-        std::iter::from_fn(|| outbox.pop()).map(|o| o.head[0]).collect()
-    }
-
-    #[test]
-    fn order() {
-        let mut outbox = Outbox::new();
-        for o in [model(5), ordered(6), pose("a", 3), pose("b", 4), pose("a", 2), frame(Lane::Urgent, 1)] {
-            outbox.push(o).unwrap();
-        }
-        assert_eq!(outbox.waiting_bytes(), 5);
-        assert_eq!(marks(&mut outbox), [1, 2, 4, 5, 6]);
-        assert_eq!((outbox.waiting_bytes(), outbox.dropped_poses()), (0, 1));
-        assert!(outbox.is_empty());
-    }
-
-    #[test]
-    fn positions_replace_only_where_order_allows() {
-        let mut outbox = Outbox::new();
-        for o in [position("a", 1), position("b", 2), position("a", 3)] {
-            outbox.push(o).unwrap();
-        }
-        outbox.push(ordered(4)).unwrap();
-        outbox.push(position("a", 5)).unwrap();
-        outbox.push(position("", 6)).unwrap();
-        outbox.push(position("", 7)).unwrap();
-        outbox.push(position("a", 8)).unwrap();
-        assert_eq!(marks(&mut outbox), [3, 2, 4, 5, 7, 8]);
-    }
-
-    #[test]
-    fn a_closed_model_is_not_sent_any_more() {
-        let mut outbox = Outbox::new();
-        let closed = frame(Lane::Closed { model_id: "m".into() }, 3);
-        for o in [ordered(1), model(9), position("m", 9), position("n", 2), closed] {
-            outbox.push(o).unwrap();
-        }
-        assert_eq!(outbox.waiting_bytes(), 3);
-        assert_eq!(marks(&mut outbox), [1, 2, 3]);
-    }
-
-    #[test]
-    fn a_goodbye_is_the_last_word() {
-        let mut outbox = Outbox::new();
-        let left = frame(Lane::Left { device_id: "a".into() }, 3);
-        for o in [model(2), pose("a", 9), pose("b", 1), left, pose("a", 4)] {
-            outbox.push(o).unwrap();
-        }
-        assert_eq!(outbox.waiting_bytes(), 4);
-        assert_eq!(marks(&mut outbox), [1, 4, 2, 3]);
-        assert_eq!(outbox.waiting_bytes(), 0);
-    }
-
-    #[test]
-    fn a_slow_peer_is_told() {
-        let mut outbox = Outbox::new();
-        for _ in 0..MAXIMUM_WAITING {
-            outbox.push(ordered(0)).unwrap();
-        }
-        assert_eq!(outbox.push(ordered(0)), Err(TooSlow));
-        for n in 0..100 {
-            outbox.push(pose("a", n)).unwrap();
-            outbox.push(frame(Lane::Urgent, n)).unwrap();
-        }
-        assert_eq!(outbox.waiting_bytes(), MAXIMUM_WAITING + 9);
-    }
-
-    proptest! {
-        #[test]
-        fn bytes_are_counted_right(steps in proptest::collection::vec((0u8..8, any::<bool>()), 0..300)) {
-            let mut outbox = Outbox::new();
-            for (kind, pop) in steps {
-                let o = match kind {
-                    0 => ordered(0),
-                    1 => position("a", 0),
-                    2 => position("", 0),
-                    3 => model(0),
-                    4 => pose("a", 0),
-                    5 => frame(Lane::Left { device_id: "a".into() }, 0),
-                    6 => frame(Lane::Closed { model_id: "m".into() }, 0),
-                    _ => frame(Lane::Urgent, 0),
-                };
-                outbox.push(o).unwrap();
-                if pop {
-                    outbox.pop();
-                }
-                let counted: usize =
-                    [&outbox.urgent, &outbox.ordered, &outbox.poses].into_iter().flatten().map(Outgoing::len).sum();
-                prop_assert_eq!(outbox.waiting_bytes(), counted);
-            }
-        }
-    }
-}
+pub use bulk::{Bulk, Priority};
+pub use chunk::{
+    CHUNK_BYTES, Chunk, ChunkAssembler, ChunkFault, ChunkHeader, HEADER_BYTES, chunk_bytes, chunk_count,
+};
+pub use config::{BulkConfig, WindowMode};
+pub use holding::{ContentId, Holding, Method, RepresentationId};
+pub use inbound::{Credit, Inbound, Piece};
+pub use intercept::{Intercepted, intercept};
+pub use outbox::{Lane, MAXIMUM_WAITING, Outbox, Outgoing, TooSlow};
+pub use packing::{is_worth_packing, unpack};
+pub use playout::{Playout, Stamped};
+pub use step::{DEFAULT_STEP, StepContext, StepHandler, Steps, automatic_step};
+pub use tuner::Tuner;
+pub use window::{ReceiveWindow, SendWindow, WindowError};

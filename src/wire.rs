@@ -19,12 +19,14 @@
 //! The whole protocol, for somebody who writes another client, is
 //! `docs/protocol.md`.
 
+pub mod bulk;
 pub mod coordinates;
 mod error;
 pub mod file_push;
 mod frame;
 mod limits;
 pub mod message;
+mod poses;
 
 pub use error::WireError;
 pub use frame::{Frame, FrameAssembler, ModelFrame, ModelHeader, Progress, encode_frame};

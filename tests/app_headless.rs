@@ -38,7 +38,7 @@ struct Person {
 impl Person {
     fn new(id: &str, joining: Option<u16>) -> Self {
         let identity = Identity { id: id.into(), name: format!("Person {id}"), colour: Colour::PALETTE[0] };
-        let net = Net::start(NetConfig { session: Config::new(identity), pace_megabits: None }).unwrap();
+        let net = Net::start(NetConfig::new(Config::new(identity))).unwrap();
         net.send(match joining {
             None => NetCommand::Host { bind: Some([127, 0, 0, 1].into()), port: 0 },
             Some(port) => NetCommand::Join { address: format!("127.0.0.1:{port}") },

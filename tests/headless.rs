@@ -209,6 +209,8 @@ fn stats(host: &mut Participant, guest: &mut Participant) {
         "dropped_poses",
         "sent_bytes",
         "received_bytes",
+        "window_bytes",
+        "step_bytes",
     ] {
         assert!(peer[field].is_number(), "{field}: {stats}");
     }
@@ -216,10 +218,14 @@ fn stats(host: &mut Participant, guest: &mut Participant) {
     assert!(peer.as_object().unwrap().contains_key("round_trip_ms"), "{stats}");
     assert!(peer["sent_bytes"].as_u64().unwrap() > 1000 && stats["lost_events"] == 0, "{stats}");
     assert_eq!(stats["pose_age_ms"].as_object().unwrap().len(), 1, "{stats}");
+    let late = stats["pose_latency_ms"].as_object().unwrap().values().next().unwrap();
+    assert!(late["wire_p99"].is_number() && late["display"].as_f64().unwrap() <= 40.0, "{stats}");
     let names = |stats: &Value| -> Vec<String> {
         stats["threads"].as_array().unwrap().iter().map(|n| n.as_str().unwrap().to_owned()).collect()
     };
-    for name in ["meeting", "meeting-accept", "peer-1-read", "peer-1-write", "stdin", "work-1"] {
+    for name in
+        ["meeting", "meeting-accept", "peer-1-read", "peer-1-write", "stdin", "store", "pack", "work-1"]
+    {
         assert!(names(&stats).iter().any(|n| n == name), "{name}: {stats}");
     }
     guest.does(json!({ "command": "stats" }));

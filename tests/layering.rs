@@ -23,12 +23,13 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("workers", &["threads"]),
     ("files", &[]),
     ("model", &[]),
-    ("net", &["files", "notice", "session", "threads", "transfer", "wire"]),
+    ("store", &["transfer"]),
+    ("net", &["files", "notice", "session", "store", "threads", "transfer", "wire"]),
     ("notice", &["net", "opening", "session"]),
     ("settings", &["notice", "session", "threads", "wire"]),
     ("opening", &["model", "notice", "session", "settings"]),
     ("motion", &["session"]),
-    ("cli", &["wire"]),
+    ("cli", &["transfer", "wire"]),
     ("demo", LAYER_1),
     ("headless", LAYER_1),
     // Layer 2 and the edges.
@@ -39,15 +40,15 @@ const ARROWS: &[(&str, &[&str])] = &[
 ];
 const LAYER_1: &[&str] = &[
     "demo", "files", "logbook", "model", "motion", "net", "notice", "opening", "session", "settings",
-    "threads", "transfer", "wire", "workers",
+    "store", "threads", "transfer", "wire", "workers",
 ];
 const LAYER_1_AND_APP: &[&str] = &[
     "app", "demo", "files", "logbook", "model", "motion", "net", "notice", "opening", "session", "settings",
-    "threads", "transfer", "wire", "workers",
+    "store", "threads", "transfer", "wire", "workers",
 ];
 const EVERYTHING: &[&str] = &[
     "app", "cli", "demo", "files", "headless", "logbook", "model", "motion", "net", "notice", "opening",
-    "platform", "session", "settings", "threads", "transfer", "wire", "workers",
+    "platform", "session", "settings", "store", "threads", "transfer", "wire", "workers",
 ];
 
 /// Paths that a layer may not name, as prefixes.

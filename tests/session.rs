@@ -30,7 +30,11 @@ mod handshake;
 mod joining;
 #[path = "session/presence.rs"]
 mod presence;
+#[path = "session/rejoining.rs"]
+mod rejoining;
 #[path = "session/relay.rs"]
 mod relay;
 #[path = "session/shown.rs"]
 mod shown;
+#[path = "session/transfers.rs"]
+mod transfers;

@@ -23,9 +23,14 @@ use convene::wire::{
     Frame, FrameAssembler, Limits, MEETING_PREFIX, Message, MessageType, WireError, encode_frame,
     file_push::{self, FilePushItem, FilePushReader},
     message::{
-        CloseModel, ErrorText, KeepAligned, ModelPosition, ModelShown, ModelStatus, ParticipantLeft,
-        QuatJson, Roster, RosterEntry, ScenePosition, Vec3Json, Version, WandPosition,
+        Bounds, CloseModel, ErrorText, KeepAligned, ModelPosition, ModelShown, ModelStatus, Offer,
+        ParticipantLeft, PoseEntry, QuatJson, Representation, Roster, RosterEntry, ScenePosition, Seat,
+        Vec3Json, Version, WandPosition, Want,
     },
+};
+use convene::{
+    transfer::{ChunkHeader, Method},
+    wire::bulk,
 };
 use recording::{Recording, folder, from_hex, goldens, json_of, names, same_json, split};
 use rng::Rng;
@@ -264,7 +269,7 @@ fn the_extension_has_fixed_bytes() {
     check(Message::ModelStatus(status), &with_length(0x4A, json));
     let json = concat!(
         r##"{"version":"17","ext":1,"id":"0123456789abcdef","name":"Ada","##,
-        r##""colour":"#4ea1ff","app":"convene 0.1.0","methods":"raw"}"##,
+        r##""colour":"#4ea1ff","app":"convene 0.1.0","methods":"raw,gzip","seat":"5ea7"}"##,
     );
     let version = Version {
         version: Some("17".into()),
@@ -273,7 +278,8 @@ fn the_extension_has_fixed_bytes() {
         name: Some("Ada".into()),
         colour: Some("#4ea1ff".into()),
         app: Some("convene 0.1.0".into()),
-        methods: Some("raw".into()),
+        methods: Some("raw,gzip".into()),
+        seat: Some("5ea7".into()),
     };
     assert!(version.speaks_extension(), "the extension and an id are announced");
     check(Message::Version(version), &with_length(5, json));
@@ -292,10 +298,89 @@ fn the_extension_has_fixed_bytes() {
         ..Default::default()
     };
     check(Message::WandPosition(wand), &with_length(2, json));
-    for message_type in [MessageType::Ping, MessageType::Pong, MessageType::Roster, MessageType::ModelStatus]
-    {
+    for message_type in (0x40..=0x4B).map(|byte| MessageType::from_byte(byte).unwrap()) {
         assert!(message_type.is_extension(), "{message_type:?} is ours alone");
     }
+}
+
+#[test]
+fn transfers_have_fixed_bytes() {
+    let limits = Limits::default();
+    let with_length = |type_byte: u8, json: &str| {
+        [&(1 + json.len() as i32).to_le_bytes()[..], &[type_byte], json.as_bytes()].concat()
+    };
+    let check = |message: Message, bytes: &[u8]| {
+        let frame = encode_frame(&message.encode());
+        assert_eq!(frame, Bytes::copy_from_slice(bytes), "{}", String::from_utf8_lossy(&frame));
+        assert_eq!(Message::decode(&bytes[4..], &limits), Ok(Some(message)), "reads back");
+    };
+    let mut pose = PoseEntry { seq: 4, stamp_ms: 0x0102_0304, ..Default::default() };
+    pose.wand.device_id = "01234567".into();
+    pose.wand.head_position.y = 1.5;
+    pose.wand.head_rotation.w = 1.0;
+    let entry = concat!(
+        "083031323334353637",
+        "0400000004030201",
+        "0000000000000000000000000000000000000000",
+        "0000000000000000000000000000000000000000",
+        "000000000000c03f000000000000000000 00ff7f",
+    );
+    let entry = from_hex(&entry.replace(' ', ""));
+    let frame = [&78i32.to_le_bytes()[..], &[0x42], &entry].concat();
+    check(Message::Poses(vec![pose.clone()]), &frame);
+    let frame = [&155i32.to_le_bytes()[..], &[0x42], &entry, &entry].concat();
+    check(Message::Poses(vec![pose.clone(), pose]), &frame);
+    let json = concat!(
+        r##"{"model_id":"0RMIPDpN","model_name":"spike.glb","position":{"x":0.0,"y":1.0,"z":0.0},"##,
+        r##""rotation":{"x":0.0,"y":0.0,"z":0.0,"w":1.0},"scale":1.0,"shown":true,"opener":"01234567","##,
+        r##""bytes":300000,"content":"00ff","bounds":{"center":{"x":0.0,"y":0.0,"z":0.0},"##,
+        r##""size":{"x":2.0,"y":0.0,"z":0.0}},"##,
+        r##""representations":[{"method":"raw","version":1},{"method":"gzip","version":1}]}"##,
+    );
+    let representation =
+        |method: &str| Representation { method: method.into(), version: 1, parameters: String::new() };
+    let offer = Offer {
+        model_id: "0RMIPDpN".into(),
+        model_name: "spike.glb".into(),
+        position: Vec3Json { y: 1.0, ..Default::default() },
+        rotation: QuatJson { w: 1.0, ..Default::default() },
+        scale: 1.0,
+        shown: true,
+        opener: Some("01234567".into()),
+        bytes: 300_000,
+        content: "00ff".into(),
+        bounds: Some(Bounds { size: Vec3Json { x: 2.0, ..Default::default() }, ..Default::default() }),
+        representations: vec![representation("raw"), representation("gzip")],
+    };
+    check(Message::Offer(offer), &with_length(0x43, json));
+    let json = r#"{"model_id":"0RMIPDpN","channel":3,"method":"raw","missing":[[0,1],[7,70]]}"#;
+    let want = Want {
+        model_id: "0RMIPDpN".into(),
+        channel: 3,
+        method: "raw".into(),
+        missing: vec![(0, 1), (7, 70)],
+    };
+    check(Message::Want(want), &with_length(0x44, json));
+    check(Message::Cancel(bulk::Cancel { channel: 0x0102, by_sender: true }), &from_hex("0400000047020101"));
+    check(Message::Seat(Seat { token: "abc".into() }), &with_length(0x4B, r#"{"token":"abc"}"#));
+    let mut head = bytes::BytesMut::new();
+    bulk::put_data_head(&mut head, 3, 0x0102_0304_0506_0708, 4096);
+    assert_eq!(&head[..], &from_hex("0b100000450300 0807060504030201".replace(' ', "").as_str())[..]);
+    let credit = bulk::encode_credit(3, 0x0102_0304_0506_0708);
+    assert_eq!(credit, from_hex("4603000807060504030201"));
+    let done = bulk::Done { channel: 3, chunks: 70, content: [0xab; 32] };
+    assert_eq!(done.encode(), [&from_hex("48030046000000")[..], &[0xab; 32]].concat());
+    let header = ChunkHeader {
+        index: 7,
+        method: Method::Gzip,
+        version: 1,
+        stored_bytes: 0x0102,
+        decoded_bytes: 262_144,
+        hash: [0xcd; 32],
+    };
+    let bytes = [&from_hex("07000000010100000201000000000400")[..], &[0xcd; 32]].concat();
+    assert_eq!(header.encode()[..], bytes[..]);
+    assert_eq!(ChunkHeader::decode(&header.encode()), Some(header));
 }
 
 /// What the assembler found, as (type, payload bytes where it keeps them).

@@ -95,9 +95,14 @@ pub(super) fn event_json(event: &Event) -> Option<(&'static str, Value)> {
             ("participant_state", json!({ "id": id, "state": state.as_str() }))
         }
         Event::ParticipantLeft { id } => ("participant_left", json!({ "id": id })),
-        Event::Pose { from, seq, stamp, body } => {
+        Event::Pose { from, seq, stamp_ms, late, body } => {
             let [left, right, head] = body_json(body);
-            let pose = json!({ "from": from, "seq": seq, "stamp": stamp, "left": left, "right": right, "head": head });
+            let stamp = stamp_ms.map(|ms| u64::from(ms) * 1_000_000);
+            let late = late.map(|late| late.as_secs_f64() * 1e3);
+            let pose = json!({
+                "from": from, "seq": seq, "stamp": stamp, "stamp_ms": stamp_ms, "wire_latency_ms": late,
+                "left": left, "right": right, "head": head,
+            });
             ("pose", pose)
         }
         Event::ModelOffered { model_id, name, bytes, from } => {
@@ -134,6 +139,7 @@ pub(super) fn event_json(event: &Event) -> Option<(&'static str, Value)> {
         Event::ModelIsShared { model_id } => ("model_shared", json!({ "model_id": model_id })),
         Event::PeerMessage { text } => ("peer_message", json!({ "text": text })),
         Event::PeerFault { peer, fault } => ("peer_fault", json!({ "peer": peer.0, "fault": fault })),
+        Event::ConnectionLost { reason } => ("connection_lost", json!({ "reason": reason.to_string() })),
         Event::Left { reason } => ("left", json!({ "reason": reason.to_string() })),
     })
 }

@@ -17,11 +17,15 @@ use super::{
     inbox::Inbox,
     listener::Listener,
     pace::Pace,
-    peer::{ArrivingBytes, PeerHandle},
+    packing::Packing,
+    peer::{ArrivingBytes, PeerHandle, Surroundings},
+    rejoin::Rejoin,
+    storing::Storing,
 };
 use crate::{
-    session::{CloseCause, Event, LeaveReason, PeerId, Phase, Session, Transmit},
+    session::{CloseCause, Event, LeaveReason, PeerId, Phase, Session, Stored, Transmit},
     threads,
+    transfer::Holding,
     wire::MEETING_PORT,
 };
 
@@ -45,7 +49,9 @@ pub(super) struct Driver {
     events: Sender<NetEvent>,
     inputs: Receiver<Input>,
     to_driver: Sender<Input>,
-    start: Instant,
+    storing: Storing,
+    packing: Packing,
+    rejoin: Rejoin,
     peers: BTreeMap<PeerId, PeerHandle>,
     /// Connections that the session has given up and whose threads still run.
     closing: Vec<PeerHandle>,
@@ -68,9 +74,11 @@ impl Driver {
         commands: Receiver<NetCommand>,
         woken: Receiver<()>,
         events: Sender<NetEvent>,
-    ) -> Self {
+    ) -> std::io::Result<Self> {
         let (to_driver, inputs) = bounded(256);
-        Self {
+        let storing = Storing::start(config.cache.clone(), to_driver.clone())?;
+        let packing = Packing::start(to_driver.clone())?;
+        Ok(Self {
             config,
             session,
             shared,
@@ -79,7 +87,8 @@ impl Driver {
             events,
             inputs,
             to_driver,
-            start: Instant::now(),
+            storing,
+            packing,
             peers: BTreeMap::new(),
             closing: Vec::new(),
             next_peer: 1,
@@ -88,14 +97,15 @@ impl Driver {
             attempts: 0,
             inbox: None,
             arriving: Arc::new(ArrivingBytes::new(ARRIVING_BYTES)),
+            rejoin: Rejoin::default(),
             dirty: true,
             published_at: Duration::ZERO,
             lost_events: 0,
-        }
+        })
     }
 
     fn now(&self) -> Duration {
-        self.start.elapsed()
+        self.shared.start.elapsed()
     }
 
     pub fn run(mut self) {
@@ -114,6 +124,9 @@ impl Driver {
         let now = self.now();
         let mut due = Duration::from_millis(500);
         if let Some(at) = self.session.poll_timeout() {
+            due = due.min(at.saturating_sub(now));
+        }
+        if let Some(at) = self.rejoin.due() {
             due = due.min(at.saturating_sub(now));
         }
         if self.dirty {
@@ -162,6 +175,28 @@ impl Driver {
             self.session.handle_timeout(now);
             self.dirty = true;
         }
+        if !self.session.is_rejoining() {
+            self.rejoin.done();
+        } else if self.rejoin.is_over(now) {
+            self.rejoin.done();
+            self.connecting = None;
+            let reason = LeaveReason::Lost("it could not be reached again".into());
+            self.session.give_up(reason, now);
+        } else if self.rejoin.take_due(now) && self.connecting.is_none() {
+            let address = self.rejoin.address.clone();
+            if let Err(error) = self.connect(&address) {
+                tracing::info!("the host cannot be reached again yet: {error}");
+                self.rejoin.again(now);
+            }
+        }
+    }
+
+    fn connect(&mut self, address: &str) -> Result<(), NetError> {
+        self.attempts += 1;
+        let address = HostAddress::parse(address, MEETING_PORT)?;
+        let connecting = Connecting::start(self.attempts, address, self.to_driver.clone())?;
+        self.connecting = Some((self.attempts, connecting));
+        Ok(())
     }
 
     fn input(&mut self, input: Input) {
@@ -186,6 +221,10 @@ impl Driver {
                 self.connecting = None;
                 match self.start_peer(stream) {
                     Ok(peer) => self.session.connect_host(peer, now),
+                    Err(error) if self.session.is_rejoining() => {
+                        tracing::warn!("a connection could not be served: {error}");
+                        self.rejoin.again(now);
+                    }
                     Err(error) => self.tell(NetEvent::JoinFailed(NetError::threads(&error))),
                 }
             }
@@ -193,7 +232,11 @@ impl Driver {
                 if self.connecting.as_ref().is_some_and(|(current, _)| *current == attempt) {
                     self.connecting = None;
                     tracing::info!("joining failed: {error}");
-                    self.tell(NetEvent::JoinFailed(error));
+                    if self.session.is_rejoining() {
+                        self.rejoin.again(now);
+                    } else {
+                        self.tell(NetEvent::JoinFailed(error));
+                    }
                 }
             }
             Input::Frame(peer, frame) => self.session.handle_frame(peer, frame, now),
@@ -204,6 +247,19 @@ impl Driver {
                     self.let_go(handle);
                 }
             }
+            Input::Fault(peer, fault) => self.end_faulty(peer, fault),
+            Input::Found(model_id, holding, file) => {
+                self.session.handle_found(&model_id, holding, file, now);
+            }
+            Input::Stored(peer, channel, stored) => {
+                let fresh = matches!(stored, Stored::Covered(_) | Stored::Whole(_));
+                self.session.handle_stored(peer, channel, stored, now);
+                if fresh {
+                    // Somebody may be waiting for just this chunk.
+                    self.peers.values_mut().for_each(PeerHandle::wake_if_serving);
+                }
+            }
+            Input::Packed => self.peers.values_mut().for_each(PeerHandle::wake_if_serving),
             Input::File(event) => self.tell(event),
         }
     }
@@ -224,9 +280,16 @@ impl Driver {
         let id = PeerId(self.next_peer);
         self.next_peer += 1;
         let pace = self.config.pace_megabits.map(|megabits| Pace::new(megabits, Instant::now()));
-        let limits = self.config.session.limits;
-        let handle =
-            PeerHandle::start(id, stream, limits, self.arriving.clone(), pace, self.to_driver.clone())?;
+        let around = Surroundings {
+            limits: self.config.session.limits,
+            bulk: self.config.session.bulk,
+            arriving: self.arriving.clone(),
+            pace,
+            inputs: self.to_driver.clone(),
+            store: self.storing.jobs(),
+            start: self.shared.start,
+        };
+        let handle = PeerHandle::start(id, stream, around)?;
         self.peers.insert(id, handle);
         Ok(id)
     }
@@ -285,13 +348,10 @@ impl Driver {
                 self.connecting = None;
                 // Without a meeting there is nothing to leave.
                 let _ = self.session.handle_command(crate::session::Command::Leave, now);
-                self.attempts += 1;
-                let attempt = self.attempts;
-                let connecting = HostAddress::parse(&address, MEETING_PORT)
-                    .and_then(|address| Connecting::start(attempt, address, self.to_driver.clone()));
-                match connecting {
-                    Ok(connecting) => self.connecting = Some((attempt, connecting)),
-                    Err(error) => self.tell(NetEvent::JoinFailed(error)),
+                self.rejoin.done();
+                self.rejoin.address.clone_from(&address);
+                if let Err(error) = self.connect(&address) {
+                    self.tell(NetEvent::JoinFailed(error));
                 }
             }
             NetCommand::ReceiveFiles { bind, port, folder } => {
@@ -337,6 +397,7 @@ impl Driver {
         Stats {
             peers,
             pose_ages: view.participants.into_iter().map(|p| (p.device_id, p.pose_age)).collect(),
+            pose_latencies: self.session.pose_latencies(),
             threads: threads::names(),
             lost_events: self.lost_events,
         }
@@ -363,6 +424,38 @@ impl Driver {
                         self.let_go(handle);
                     }
                 }
+                Transmit::Lookup { model_id, representation, source_bytes } => {
+                    if !self.storing.lookup(model_id.clone(), representation, source_bytes) {
+                        // Nothing is looked for then: all of it is asked for.
+                        let holding = Arc::new(Holding::empty(representation, source_bytes));
+                        let now = self.now();
+                        self.session.handle_found(&model_id, holding, None, now);
+                    }
+                }
+                Transmit::Pack { from, into } => self.packing.pack(from, into),
+                Transmit::Extended { peer } => self.with(peer, PeerHandle::extended),
+                Transmit::RoundTrip { peer, round_trip } => {
+                    self.with(peer, |handle| handle.round_trip(round_trip));
+                }
+                Transmit::Receive { peer, channel, holding, priority } => {
+                    self.with(peer, |handle| handle.receive(channel, holding, priority));
+                }
+                Transmit::StopReceiving { peer, channel } => {
+                    self.with(peer, |handle| handle.stop_receiving(channel));
+                }
+                Transmit::Serve { peer, channel, model_id, holding, chunks, priority } => {
+                    let handle = self.peers.get_mut(&peer);
+                    let served = handle.map(|h| h.serve(channel, model_id, holding, chunks, priority));
+                    if let Some(Err(error)) = served {
+                        self.end_faulty(peer, error.to_string());
+                    }
+                }
+                Transmit::StopServing { peer, model_id } => {
+                    self.with(peer, |handle| handle.stop_serving(&model_id));
+                }
+                Transmit::Shown { peer, model_id, shown } => {
+                    self.with(peer, |handle| handle.set_shown(&model_id, shown));
+                }
             }
         }
         while let Some(event) = self.session.poll_event() {
@@ -370,6 +463,22 @@ impl Driver {
         }
         for handle in self.peers.values_mut() {
             handle.wake();
+        }
+    }
+
+    /// Ends a connection that broke the rules of transfers.
+    fn end_faulty(&mut self, peer: PeerId, fault: String) {
+        let now = self.now();
+        self.session.handle_closed(peer, CloseCause::Fault(fault), now);
+        if let Some(handle) = self.peers.remove(&peer) {
+            handle.cut();
+            self.closing.push(handle);
+        }
+    }
+
+    fn with(&mut self, peer: PeerId, act: impl FnOnce(&mut PeerHandle)) {
+        if let Some(handle) = self.peers.get_mut(&peer) {
+            act(handle);
         }
     }
 
@@ -383,6 +492,11 @@ impl Driver {
         match &event {
             Event::Pose { .. } if !self.shared.watch_poses.load(Ordering::Relaxed) => return,
             Event::Pose { .. } | Event::ModelProgress { .. } => {}
+            Event::ConnectionLost { reason } => {
+                tracing::info!("the connection is tried again: {reason}");
+                let now = self.now();
+                self.rejoin.again(now);
+            }
             Event::PeerFault { peer, fault } => tracing::warn!("connection {}: {fault}", peer.0),
             // A host's own words may hold names: they are for the person, not for the log.
             Event::Left { reason: LeaveReason::Refused(_) } => {

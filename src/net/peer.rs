@@ -4,12 +4,15 @@
 //! reader hands frames to the driver through a bounded channel; the writer
 //! empties an [`Outbox`] that the driver fills under a lock held for a copy.
 
+mod reader;
+mod writer;
+
 use std::{
-    io::{self, ErrorKind, Read, Write},
-    net::{Shutdown, TcpStream},
+    io,
+    net::TcpStream,
     sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering},
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering},
     },
     thread::JoinHandle,
     time::{Duration, Instant},
@@ -17,34 +20,26 @@ use std::{
 
 use bytes::Bytes;
 use crossbeam_channel::Sender;
-use mio::{Events, Interest, Poll, Token, Waker};
+use mio::{Interest, Poll, Token, Waker};
 
-use super::{Input, pace::Pace};
+use super::{Input, pace::Pace, storing::Job};
 use crate::{
     session::{CloseCause, PeerId},
     threads,
-    transfer::{Lane, Outbox, Outgoing, TooSlow},
-    wire::{Frame, FrameAssembler, Limits, WireError},
+    transfer::{
+        BulkConfig, Holding, Inbound, Outbox, Outgoing, Priority, TooSlow, WindowError, automatic_step,
+    },
+    wire::{FrameAssembler, Limits},
 };
+use reader::Reader;
+use writer::Writer;
 
 const SOCKET: Token = Token(0);
 const WAKE: Token = Token(1);
-/// Bytes that one read takes at most.
-const READ_BYTES: usize = 256 << 10;
-/// Small frames are put together up to this many bytes for one write.
-const BATCH_BYTES: usize = 64 << 10;
-/// Bytes of a model that one write offers to the system.
-const STEP_BYTES: usize = 128 << 10;
-/// How often the driver hears how far a model has come.
-const PROGRESS_INTERVAL: Duration = Duration::from_millis(50);
 /// How long a connection that is being closed may take to send what is queued.
 const FLUSH_TIME: Duration = Duration::from_secs(2);
-/// How long it then waits for the other side to close, so that what was sent
-/// last is read and not destroyed by a reset.
-const LINGER_TIME: Duration = Duration::from_millis(500);
 /// Unsent bytes that the system may hold; what is beyond waits in the outbox,
 /// where a newer pose replaces an older one.
-#[cfg(any(target_os = "linux", target_os = "android"))]
 const NOT_SENT_BYTES: u32 = 128 << 10;
 /// LookSee loads models within its read loop: it may read nothing for minutes.
 #[cfg(any(target_os = "linux", target_os = "android"))]
@@ -78,9 +73,17 @@ impl ArrivingBytes {
     }
 }
 
+/// What the threads of a connection, the driver and the store share.
 #[derive(Debug)]
-struct Shared {
+pub(super) struct Link {
+    pub id: PeerId,
     outbox: Mutex<Outbox>,
+    inbound: Mutex<Inbound>,
+    /// The store knows already that something has come.
+    pub store_called: AtomicBool,
+    /// The other side speaks our extension.
+    extended: AtomicBool,
+    start: Instant,
     state: AtomicU8,
     reader: Waker,
     writer: Waker,
@@ -88,7 +91,7 @@ struct Shared {
     received_bytes: AtomicU64,
 }
 
-impl Shared {
+impl Link {
     fn set_state(&self, state: u8) {
         self.state.fetch_max(state, Ordering::AcqRel);
         for waker in [&self.reader, &self.writer] {
@@ -102,8 +105,23 @@ impl Shared {
         self.state.load(Ordering::Acquire)
     }
 
-    fn outbox(&self) -> std::sync::MutexGuard<'_, Outbox> {
+    pub fn outbox(&self) -> MutexGuard<'_, Outbox> {
         self.outbox.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn inbound(&self) -> MutexGuard<'_, Inbound> {
+        self.inbound.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The session's clock.
+    pub fn now(&self) -> Duration {
+        self.start.elapsed()
+    }
+
+    pub fn wake_writer(&self) {
+        if let Err(error) = self.writer.wake() {
+            tracing::debug!("a writer could not be woken: {error}");
+        }
     }
 }
 
@@ -111,7 +129,7 @@ impl Shared {
 #[derive(Debug)]
 pub(super) struct PeerHandle {
     pub id: PeerId,
-    shared: Arc<Shared>,
+    shared: Arc<Link>,
     threads: Vec<JoinHandle<()>>,
     needs_wake: bool,
     last_count: (Instant, u64, u64),
@@ -132,23 +150,44 @@ pub struct Traffic {
     pub send_rate: f64,
     /// Bytes a second received since the last `stats`.
     pub receive_rate: f64,
+    /// Bytes of models that the other side may have on its way to us.
+    pub window_bytes: u64,
+    /// Bytes of a model in the latest frame that we sent.
+    pub step_bytes: usize,
+}
+
+/// What a connection works with.
+#[derive(Debug)]
+pub(super) struct Surroundings {
+    pub limits: Limits,
+    pub bulk: BulkConfig,
+    pub arriving: Arc<ArrivingBytes>,
+    pub pace: Option<Pace>,
+    pub inputs: Sender<Input>,
+    pub store: Option<Sender<Job>>,
+    /// When the session's clock was zero.
+    pub start: Instant,
 }
 
 impl PeerHandle {
     /// Starts both threads for a connected socket.
-    pub fn start(
-        id: PeerId,
-        stream: TcpStream,
-        limits: Limits,
-        arriving: Arc<ArrivingBytes>,
-        pace: Option<Pace>,
-        inputs: Sender<Input>,
-    ) -> io::Result<Self> {
+    pub fn start(id: PeerId, stream: TcpStream, around: Surroundings) -> io::Result<Self> {
+        let Surroundings { limits, bulk, arriving, pace, inputs, store, start } = around;
         prepare(&stream)?;
+        let mut outbox = Outbox::new();
+        match bulk.step {
+            Some(step) => outbox.bulk().steps().set_connection(Some(Arc::new(move |_| step))),
+            None => outbox.bulk().steps().set_connection(Some(Arc::new(automatic_step))),
+        }
         let reader_poll = Poll::new()?;
         let writer_poll = Poll::new()?;
-        let shared = Arc::new(Shared {
-            outbox: Mutex::new(Outbox::new()),
+        let shared = Arc::new(Link {
+            id,
+            outbox: Mutex::new(outbox),
+            inbound: Mutex::new(Inbound::new(bulk.window)),
+            store_called: AtomicBool::new(false),
+            extended: AtomicBool::new(false),
+            start,
             state: AtomicU8::new(RUN),
             reader: Waker::new(reader_poll.registry(), WAKE)?,
             writer: Waker::new(writer_poll.registry(), WAKE)?,
@@ -171,6 +210,7 @@ impl PeerHandle {
             reserved: 0,
             assembler: FrameAssembler::new(limits),
             inputs: inputs.clone(),
+            store,
             last_progress: Instant::now(),
         };
         let writer = Writer {
@@ -181,6 +221,10 @@ impl PeerHandle {
             batch: Vec::new(),
             batch_sent: 0,
             tail: Bytes::new(),
+            tail_is_paced: false,
+            pause: None,
+            extended: false,
+            unsent_limit: NOT_SENT_BYTES,
         };
         handle.threads.push(threads::spawn(format!("peer-{}-read", id.0), move || reader.run())?);
         let started = threads::spawn(format!("peer-{}-write", id.0), move || {
@@ -209,11 +253,76 @@ impl PeerHandle {
 
     /// Tells the writer that something was queued.
     pub fn wake(&mut self) {
-        if std::mem::take(&mut self.needs_wake)
-            && let Err(error) = self.shared.writer.wake()
-        {
-            tracing::debug!("a writer could not be woken: {error}");
+        if std::mem::take(&mut self.needs_wake) {
+            self.shared.wake_writer();
         }
+    }
+
+    /// Something may be there now that the other side has asked for.
+    pub fn wake_if_serving(&mut self) {
+        if !self.shared.outbox().bulk().is_empty() {
+            self.needs_wake = true;
+        }
+    }
+
+    /// The other side speaks our extension.
+    pub fn extended(&mut self) {
+        self.shared.extended.store(true, Ordering::Release);
+        self.needs_wake = true;
+    }
+
+    /// A ping was answered.
+    pub fn round_trip(&mut self, round_trip: Duration) {
+        self.shared.inbound().round_trip(round_trip, self.shared.now());
+    }
+
+    /// Takes chunks over a channel that is being asked for.
+    pub fn receive(&mut self, channel: u16, holding: Arc<Holding>, priority: Priority) {
+        let now = self.shared.now();
+        let credits = {
+            let mut inbound = self.shared.inbound();
+            inbound.open(channel, holding, priority, now);
+            inbound.grants(now)
+        };
+        let mut outbox = self.shared.outbox();
+        credits.into_iter().for_each(|credit| outbox.push_credit(credit));
+        self.needs_wake = true;
+    }
+
+    /// Takes no more over a channel.
+    pub fn stop_receiving(&mut self, channel: u16) {
+        let credits = {
+            let mut inbound = self.shared.inbound();
+            inbound.close(channel);
+            inbound.grants(self.shared.now())
+        };
+        let mut outbox = self.shared.outbox();
+        outbox.drop_credit(channel);
+        credits.into_iter().for_each(|credit| outbox.push_credit(credit));
+        self.needs_wake = true;
+    }
+
+    /// Sends chunks over a channel.
+    pub fn serve(
+        &mut self,
+        channel: u16,
+        model_id: String,
+        holding: Arc<Holding>,
+        chunks: Vec<u32>,
+        priority: Priority,
+    ) -> Result<(), WindowError> {
+        self.needs_wake = true;
+        self.shared.outbox().bulk().open(channel, model_id, holding, chunks, priority)
+    }
+
+    /// Sends nothing more of a model.
+    pub fn stop_serving(&mut self, model_id: &str) {
+        self.shared.outbox().bulk().stop_model(model_id);
+    }
+
+    /// A model was shown or hidden.
+    pub fn set_shown(&mut self, model_id: &str, shown: bool) {
+        self.shared.outbox().bulk().set_shown(model_id, shown);
     }
 
     /// Sends what is queued, then closes.
@@ -247,8 +356,11 @@ impl PeerHandle {
         let (since, sent_then, received_then) = self.last_count;
         let seconds = since.elapsed().as_secs_f64().max(1e-3);
         self.last_count = (Instant::now(), sent_bytes, received_bytes);
-        let outbox = self.shared.outbox();
+        let window_bytes = self.shared.inbound().window_bytes();
+        let mut outbox = self.shared.outbox();
         Traffic {
+            window_bytes,
+            step_bytes: outbox.bulk().last_step(),
             queued_bytes: outbox.waiting_bytes(),
             dropped_poses: outbox.dropped_poses(),
             sent_bytes,
@@ -275,229 +387,4 @@ fn prepare(stream: &TcpStream) -> io::Result<()> {
         tracing::debug!("a socket option could not be set: {error}");
     }
     Ok(())
-}
-
-struct Reader {
-    id: PeerId,
-    stream: mio::net::TcpStream,
-    poll: Poll,
-    shared: Arc<Shared>,
-    arriving: Arc<ArrivingBytes>,
-    /// Of those, ours.
-    reserved: usize,
-    assembler: FrameAssembler,
-    inputs: Sender<Input>,
-    last_progress: Instant,
-}
-
-impl Reader {
-    fn run(mut self) {
-        let cause = self.read();
-        // Nobody waits for it any more if the driver has ended.
-        let _ = self.inputs.send(Input::Closed(self.id, cause));
-    }
-
-    fn read(&mut self) -> CloseCause {
-        let mut buffer = vec![0; READ_BYTES];
-        let mut events = Events::with_capacity(4);
-        let mut discard_until: Option<Instant> = None;
-        loop {
-            match self.shared.state() {
-                CUT => return CloseCause::Finished,
-                FLUSH => {
-                    let until =
-                        *discard_until.get_or_insert_with(|| Instant::now() + FLUSH_TIME + LINGER_TIME);
-                    if Instant::now() >= until {
-                        return CloseCause::Finished;
-                    }
-                }
-                _ => {}
-            }
-            match self.stream.read(&mut buffer) {
-                Ok(0) => return CloseCause::Finished,
-                Ok(n) => {
-                    self.shared.received_bytes.fetch_add(n as u64, Ordering::Relaxed);
-                    if discard_until.is_none()
-                        && let Err(cause) = self.take(&buffer[..n])
-                    {
-                        return cause;
-                    }
-                }
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    let wait = self.poll.poll(&mut events, Some(Duration::from_millis(250)));
-                    if let Err(error) = wait
-                        && error.kind() != ErrorKind::Interrupted
-                    {
-                        return CloseCause::Broken(error.to_string());
-                    }
-                }
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return CloseCause::Broken(error.to_string()),
-            }
-        }
-    }
-
-    fn take(&mut self, mut bytes: &[u8]) -> Result<(), CloseCause> {
-        let gone = |_error| CloseCause::Finished;
-        loop {
-            let frame = self.assembler.push(&mut bytes).map_err(|error| match error {
-                WireError::WrongPrefix => CloseCause::NotAMeeting,
-                // How a LookSee peer ends its session.
-                WireError::ZeroLength => CloseCause::Finished,
-                error => CloseCause::Fault(error.to_string()),
-            })?;
-            match &frame {
-                None => break,
-                Some(Frame::ModelStarted(header)) => {
-                    if !self.arriving.reserve(header.glb_bytes) {
-                        return Err(CloseCause::Fault(
-                            "too many bytes of models are arriving at once".into(),
-                        ));
-                    }
-                    self.reserved = header.glb_bytes;
-                }
-                Some(Frame::Model(_)) => self.release(),
-                Some(_) => {}
-            }
-            if let Some(frame) = frame {
-                self.inputs.send(Input::Frame(self.id, frame)).map_err(gone)?;
-            }
-        }
-        if let Some(progress) = self.assembler.progress()
-            && self.last_progress.elapsed() >= PROGRESS_INTERVAL
-        {
-            self.last_progress = Instant::now();
-            self.inputs.send(Input::Progress(self.id, progress)).map_err(gone)?;
-        }
-        Ok(())
-    }
-
-    fn release(&mut self) {
-        self.arriving.release(std::mem::take(&mut self.reserved));
-    }
-}
-
-impl Drop for Reader {
-    fn drop(&mut self) {
-        self.release();
-    }
-}
-
-struct Writer {
-    stream: mio::net::TcpStream,
-    poll: Poll,
-    shared: Arc<Shared>,
-    pace: Option<Pace>,
-    /// Whole small frames, and the head of a model's.
-    batch: Vec<u8>,
-    batch_sent: usize,
-    /// What is left of a model's bytes.
-    tail: Bytes,
-}
-
-impl Writer {
-    fn run(mut self) -> io::Result<()> {
-        let result = self.write();
-        // Also wakes the reader, which shares the socket.
-        let _ = self.stream.shutdown(match result {
-            Ok(()) => Shutdown::Write,
-            Err(_) => Shutdown::Both,
-        });
-        if self.shared.state() == CUT {
-            let _ = self.stream.shutdown(Shutdown::Both);
-        }
-        result
-    }
-
-    fn write(&mut self) -> io::Result<()> {
-        let mut events = Events::with_capacity(4);
-        let mut flush_until: Option<Instant> = None;
-        loop {
-            match self.shared.state() {
-                CUT => return Ok(()),
-                FLUSH => {
-                    let until = *flush_until.get_or_insert_with(|| Instant::now() + FLUSH_TIME);
-                    if Instant::now() >= until {
-                        return Ok(());
-                    }
-                }
-                _ => {}
-            }
-            if self.is_done() {
-                self.fill();
-            }
-            if self.is_done() {
-                if flush_until.is_some() {
-                    return Ok(());
-                }
-                self.wait(&mut events, None)?;
-                continue;
-            }
-            match self.write_some() {
-                Ok(None) => {}
-                Ok(Some(pause)) => self.wait(&mut events, Some(pause))?,
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    self.wait(&mut events, Some(Duration::from_millis(250)))?;
-                }
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
-    }
-
-    fn is_done(&self) -> bool {
-        self.batch_sent == self.batch.len() && self.tail.is_empty()
-    }
-
-    /// Takes what is next from the outbox.
-    fn fill(&mut self) {
-        self.batch.clear();
-        self.batch_sent = 0;
-        let mut outbox = self.shared.outbox();
-        while self.batch.len() < BATCH_BYTES {
-            let Some(next) = outbox.pop() else { break };
-            self.batch.extend_from_slice(&next.head);
-            let is_model = matches!(next.lane, Lane::Model { .. });
-            if is_model || next.tail.len() > BATCH_BYTES {
-                self.tail = next.tail;
-                break;
-            }
-            self.batch.extend_from_slice(&next.tail);
-        }
-    }
-
-    /// Writes once. Some: the pace asks to wait.
-    fn write_some(&mut self) -> io::Result<Option<Duration>> {
-        let written = if self.batch_sent < self.batch.len() {
-            let written = self.stream.write(&self.batch[self.batch_sent..])?;
-            self.batch_sent += written;
-            written
-        } else {
-            let mut step = self.tail.len().min(STEP_BYTES);
-            if let Some(pace) = &mut self.pace {
-                match pace.allow(step, Instant::now()) {
-                    Ok(allowed) => step = allowed,
-                    Err(wait) => return Ok(Some(wait)),
-                }
-            }
-            let written = self.stream.write(&self.tail[..step])?;
-            if let Some(pace) = &mut self.pace {
-                pace.spend(written);
-            }
-            self.tail = self.tail.slice(written..);
-            written
-        };
-        if written == 0 {
-            return Err(ErrorKind::WriteZero.into());
-        }
-        self.shared.sent_bytes.fetch_add(written as u64, Ordering::Relaxed);
-        Ok(None)
-    }
-
-    fn wait(&mut self, events: &mut Events, timeout: Option<Duration>) -> io::Result<()> {
-        match self.poll.poll(events, timeout) {
-            Err(error) if error.kind() != ErrorKind::Interrupted => Err(error),
-            _ => Ok(()),
-        }
-    }
 }

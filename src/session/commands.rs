@@ -4,9 +4,12 @@ use super::{
     Command, Content, Delivery, Event, LeaveReason, Model, Move, Placement, Role, Session, SessionError,
     host::visible_name,
 };
-use crate::wire::{
-    Message,
-    message::{CloseModel, ModelShown},
+use crate::{
+    transfer::Holding,
+    wire::{
+        Message,
+        message::{CloseModel, ModelShown},
+    },
 };
 
 impl Session {
@@ -40,7 +43,8 @@ impl Session {
                     return Err(SessionError::TooMany { limit: self.config.max_models });
                 }
                 let shared = self.in_meeting() && !private;
-                self.stage.insert(Model {
+                let holding = Holding::whole(content, glb.clone());
+                let mut model = Model {
                     id: model_id.clone(),
                     name,
                     local: self.stage.opening_placement(self.body.head, &measure),
@@ -48,11 +52,17 @@ impl Session {
                     shared,
                     opener: Some(self.own_id()),
                     measure: Some(measure),
+                    holdings: Vec::new(),
                     content: Content::Here { glb, id: content },
                     failed: None,
                     received: false,
                     cancelled: false,
-                });
+                    offered: None,
+                    kept: false,
+                    undelivered: false,
+                };
+                model.hold(holding);
+                self.stage.insert(model);
                 if shared {
                     let peers = self.accepted_peers();
                     self.send_model(&model_id, &peers);
@@ -153,8 +163,8 @@ impl Session {
                 }
                 self.body = body;
                 if self.in_meeting() {
-                    let message = self.pose_message(stamp.max(1));
-                    self.broadcast(&message);
+                    let entry = self.own_pose(stamp);
+                    self.pass_pose(None, &entry);
                 }
                 Ok(())
             }
@@ -192,7 +202,7 @@ impl Session {
                 Ok(())
             }
             Command::Leave => {
-                if self.role == Role::Alone {
+                if self.role == Role::Alone && !self.rejoining {
                     return Err(SessionError::NoMeeting);
                 }
                 self.leave(LeaveReason::Asked);

@@ -1,18 +1,23 @@
 //! What goes into a [`Session`](super::Session) and what comes out of it.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 
 use super::{Body, Client, Placement, Pose, Presence};
-use crate::wire::Progress;
+use crate::{
+    transfer::{Holding, Priority, RepresentationId},
+    wire::{
+        Progress,
+        message::{Bounds, Vec3Json},
+    },
+};
 
 /// A connection, numbered by whoever owns the sockets; never used twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PeerId(pub u32);
 
-/// The BLAKE3 hash of the opener's file.
-pub type ContentId = [u8; 32];
+pub use crate::transfer::ContentId;
 
 /// What is known of a model's size, in its own units and axes (glTF).
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -24,6 +29,18 @@ pub struct Measure {
 }
 
 impl Measure {
+    /// As it is sent.
+    pub(super) fn to_wire(self) -> Bounds {
+        let vec = |v: glam::Vec3| Vec3Json { x: v.x, y: v.y, z: v.z };
+        Bounds { center: vec(self.center), size: vec(self.size) }
+    }
+
+    /// As it came.
+    pub(super) fn from_wire(bounds: Bounds) -> Self {
+        let vec = |v: Vec3Json| glam::Vec3::new(v.x, v.y, v.z);
+        Self { center: vec(bounds.center), size: vec(bounds.size).max(glam::Vec3::ZERO) }
+    }
+
     /// The factor that makes the largest side one metre; 1 where there is no size.
     pub fn unit_scale(&self) -> f32 {
         let largest = self.size.max_element();
@@ -157,10 +174,13 @@ pub enum Event {
     ParticipantLeft {
         id: String,
     },
+    /// `seq` and `stamp_ms` are the sender's own: none from LookSee. `late` is how
+    /// much longer it took than the fastest of the last ten seconds.
     Pose {
         from: String,
-        seq: Option<u64>,
-        stamp: Option<u64>,
+        seq: Option<u32>,
+        stamp_ms: Option<u32>,
+        late: Option<Duration>,
         body: Body,
     },
     /// A model is on its way.
@@ -226,6 +246,10 @@ pub enum Event {
         peer: PeerId,
         fault: String,
     },
+    /// The connection to the host is lost; it is tried again.
+    ConnectionLost {
+        reason: LeaveReason,
+    },
     /// The meeting is over for us.
     Left {
         reason: LeaveReason,
@@ -265,6 +289,12 @@ impl LeaveReason {
     /// Whether trying again can help.
     pub fn should_retry(&self) -> bool {
         matches!(self, Self::HostSilent(_) | Self::Lost(_))
+    }
+
+    /// The same while a lost connection is being restored: who does not answer
+    /// now may answer later.
+    pub(super) fn should_retry_again(&self) -> bool {
+        self.should_retry() || matches!(self, Self::NotAMeeting)
     }
 }
 
@@ -333,5 +363,83 @@ pub enum Transmit {
     Close {
         /// Which connection.
         peer: PeerId,
+    },
+    /// The other side speaks our extension: it answers pings, so a connection
+    /// over which nothing goes for long is dead.
+    Extended {
+        /// Which connection.
+        peer: PeerId,
+    },
+    /// A ping was answered.
+    RoundTrip {
+        /// By whom.
+        peer: PeerId,
+        /// After this time.
+        round_trip: Duration,
+    },
+    /// Find out what of a model lies here; answered by [`super::Session::handle_found`].
+    Lookup {
+        /// Which model it is for.
+        model_id: String,
+        /// What is looked for.
+        representation: RepresentationId,
+        /// Bytes of the opener's file.
+        source_bytes: u64,
+    },
+    /// Pack a model, chunk by chunk: somebody waits for it.
+    Pack {
+        /// The file.
+        from: Arc<Holding>,
+        /// What it becomes.
+        into: Arc<Holding>,
+    },
+    /// Take chunks over a channel; [`super::Session::handle_stored`] tells of them.
+    Receive {
+        /// From whom.
+        peer: PeerId,
+        /// Over which channel.
+        channel: u16,
+        /// Where they go.
+        holding: Arc<Holding>,
+        /// Its turn.
+        priority: Priority,
+    },
+    /// Take no more over a channel.
+    StopReceiving {
+        /// From whom.
+        peer: PeerId,
+        /// Over which channel.
+        channel: u16,
+    },
+    /// Send chunks over a channel.
+    Serve {
+        /// To whom.
+        peer: PeerId,
+        /// Over which channel.
+        channel: u16,
+        /// Of which model.
+        model_id: String,
+        /// Where they come from.
+        holding: Arc<Holding>,
+        /// Which.
+        chunks: Vec<u32>,
+        /// Its turn.
+        priority: Priority,
+    },
+    /// Send nothing more of a model.
+    StopServing {
+        /// To whom.
+        peer: PeerId,
+        /// Of which model.
+        model_id: String,
+    },
+    /// A model was shown or hidden: its turn among others changes.
+    Shown {
+        /// For whom.
+        peer: PeerId,
+        /// Which model.
+        model_id: String,
+        /// Shown or hidden.
+        shown: bool,
     },
 }

@@ -28,6 +28,7 @@ impl Session {
         if device_id == self.config.identity.device_id() {
             return;
         }
+        self.host_device.clone_from(&device_id);
         let mut host = Participant::new(&device_id, peer);
         host.id = id;
         host.client = Client::Convene;
@@ -46,8 +47,7 @@ impl Session {
         if self.role == Role::Joining(peer) {
             self.role = Role::Guest(peer);
             self.events.push_back(Event::Joined);
-            let pose = self.pose_message(0);
-            self.send(peer, &pose);
+            self.send_own_pose(peer);
         }
     }
 
@@ -74,7 +74,19 @@ impl Session {
             (_, CloseCause::Finished) => LeaveReason::HostEnded,
             (_, CloseCause::Broken(why)) => LeaveReason::Lost(why),
         };
-        self.leave(reason);
+        self.lose(reason);
+    }
+
+    /// The meeting is over for us, or it is only the connection that is.
+    pub(super) fn lose(&mut self, reason: LeaveReason) {
+        let joined = matches!(self.role, Role::Guest(_));
+        let again =
+            if self.rejoining { reason.should_retry_again() } else { joined && reason.should_retry() };
+        if self.config.rejoin && again {
+            self.suspend(&reason);
+        } else {
+            self.leave(reason);
+        }
     }
 
     /// Everyone in the meeting, as the host sees it.

@@ -7,7 +7,7 @@ use super::{
     messages::not_zero, peer::Handshake,
 };
 use crate::{
-    transfer::Lane,
+    transfer::{Lane, Method},
     wire::{
         MINIMUM_VERSION, Message,
         coordinates::{position_to_wire, rotation_to_wire},
@@ -54,10 +54,15 @@ impl Session {
             self.seat(peer, device_id_of(&id));
         }
         let (mut open, mut hidden) = (Vec::new(), Vec::new());
-        for model in self.stage.models().iter().filter(|m| m.shared && m.glb().is_some()) {
-            open.push(model.id.clone());
-            if !model.shown {
-                hidden.push(model.id.clone());
+        let takes_chunks = self.peers.get(&peer).is_some_and(|p| p.takes_chunks());
+        for model in self.stage.models().iter().filter(|m| m.shared) {
+            // Of what is still arriving, chunks can be had already.
+            if model.glb().is_some() || (takes_chunks && self.arrivals.contains_key(&model.id)) {
+                open.push(model.id.clone());
+                // An offer says it by itself.
+                if !model.shown && !takes_chunks {
+                    hidden.push(model.id.clone());
+                }
             }
         }
         if self.peers.get(&peer).is_some_and(|p| p.is_convene()) {
@@ -71,8 +76,10 @@ impl Session {
         for model_id in hidden {
             self.send(peer, &Message::ModelShown(ModelShown { model_id, shown: false }));
         }
-        let pose = self.pose_message(0);
-        self.send(peer, &pose);
+        self.send_own_pose(peer);
+        if self.peers.get(&peer).is_some_and(|p| p.is_convene()) {
+            self.send_seat(peer);
+        }
         self.roster_dirty = true;
     }
 
@@ -87,6 +94,14 @@ impl Session {
             p.participant_id = version.id.clone();
             p.name = visible_name(version.name.as_deref().unwrap_or_default());
             p.colour = version.colour.as_deref().and_then(Colour::parse);
+            let methods = version.methods.as_deref().unwrap_or_default();
+            let proof = version.seat.clone().zip(p.participant_id.clone());
+            p.methods = methods.split(',').filter_map(|word| Method::parse(word.trim())).collect();
+            self.transmits.push_back(Transmit::Extended { peer });
+            let proved = proof.is_some_and(|(token, id)| token == self.token_for(&id));
+            if let Some(p) = self.peers.get_mut(&peer) {
+                p.seat_proved = proved;
+            }
         }
     }
 
@@ -159,9 +174,12 @@ impl Session {
         if owner == Some(peer) {
             return true;
         }
-        let silent = owner
-            .and_then(|o| self.peers.get(&o))
-            .is_none_or(|o| o.since <= p.since && self.now.saturating_sub(o.last_byte) >= TAKE_OVER_AFTER);
+        let silent = owner.and_then(|o| self.peers.get(&o)).is_none_or(|o| {
+            // Who has the token is who had the seat, even if the old
+            // connection seems to live.
+            let silent = self.now.saturating_sub(o.last_byte) >= TAKE_OVER_AFTER;
+            o.since <= p.since && (silent || p.seat_proved)
+        });
         if !silent {
             return false;
         }
@@ -209,6 +227,7 @@ impl Session {
             let (model_id, error) = (model_id.clone(), why.to_owned());
             self.events.push_back(Event::ModelFailed { model_id, error });
         }
+        self.forget_arrivals(gone.id, why);
     }
 
     /// A participant is gone: everybody is told.
@@ -230,6 +249,9 @@ impl Session {
             return self.send_model(model_id, &to);
         }
         let length = Bytes::copy_from_slice(&(payload.len() as i32).to_le_bytes());
+        self.offer_model(model_id, &to);
+        let plain = |peer: &PeerId| self.peers.get(peer).is_some_and(|p| !p.takes_chunks());
+        let to: Vec<PeerId> = to.into_iter().filter(plain).collect();
         for peer in to {
             let lane = Lane::Model { model_id: model_id.to_owned() };
             self.note_model_sent(peer, model_id);
@@ -260,16 +282,6 @@ impl Session {
             rotation: rotation_to_wire(pose.rotation),
             scale: model.local.scale,
         }))
-    }
-
-    /// Our own pose, numbered.
-    pub(super) fn pose_message(&mut self, stamp: u64) -> Message {
-        let mut m = self.body.to_wire(self.config.identity.device_id());
-        if !self.config.looksee_only && stamp != 0 {
-            self.pose_seq += 1;
-            (m.seq, m.stamp) = (Some(self.pose_seq), Some(stamp));
-        }
-        Message::WandPosition(m)
     }
 
     pub(super) fn send_roster(&mut self) {

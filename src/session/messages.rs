@@ -60,7 +60,7 @@ impl Session {
         }
     }
 
-    fn label(&self, peer: PeerId) -> String {
+    pub(super) fn label(&self, peer: PeerId) -> String {
         self.peers.get(&peer).map(super::Peer::label).unwrap_or_default()
     }
 
@@ -77,7 +77,12 @@ impl Session {
                 };
                 self.model_moved(peer, &m.model_id, to)
             }
-            Message::WandPosition(m) => self.posed(peer, m),
+            Message::WandPosition(m) => {
+                if self.posed(peer, m, None) && self.role == Role::Host {
+                    self.pass_plain_pose(peer, m, payload.clone());
+                }
+                false
+            }
             Message::CloseModel(m) => {
                 self.model_closed(peer, &m.model_id);
                 true
@@ -138,6 +143,31 @@ impl Session {
             }
             Message::ModelStatus(status) => {
                 self.read_status(peer, status);
+                false
+            }
+            Message::Poses(entries) => {
+                for entry in entries {
+                    let stamp = Some((entry.seq, entry.stamp_ms));
+                    if self.posed(peer, &entry.wand, stamp) && self.role == Role::Host {
+                        self.pass_pose(Some(peer), entry);
+                    }
+                }
+                false
+            }
+            Message::Offer(offer) => {
+                self.offered(peer, offer);
+                false
+            }
+            Message::Want(want) => {
+                self.wanted(peer, want);
+                false
+            }
+            Message::Cancel(cancel) => {
+                self.cancelled_by_sender(peer, *cancel);
+                false
+            }
+            Message::Seat(seat) => {
+                self.seated(peer, seat);
                 false
             }
         };
@@ -230,6 +260,8 @@ impl Session {
 
     /// If the model is arriving, its bytes are not wanted any more.
     pub(super) fn stop_arriving(&mut self, model_id: &str) {
+        self.stop_receiving(model_id);
+        self.stop_serving(model_id);
         for p in self.peers.values_mut() {
             if p.arriving.as_ref().is_some_and(|(id, _)| id == model_id) {
                 p.discard_arriving = true;
@@ -260,7 +292,7 @@ impl Session {
     }
 
     /// Whether it is to be relayed.
-    fn posed(&mut self, peer: PeerId, m: &WandPosition) -> bool {
+    fn posed(&mut self, peer: PeerId, m: &WandPosition, stamp: Option<(u32, u32)>) -> bool {
         let device_id = &m.device_id;
         if device_id == self.config.identity.device_id() {
             self.ignored(peer, "it sent poses under our own id");
@@ -290,6 +322,12 @@ impl Session {
         let Some(participant) = self.participants.get_mut(device_id) else { return false };
         let body = Body::from_wire(m);
         participant.body = Some(body);
+        let (seq, stamp_ms) = stamp.unzip();
+        participant.playout.push(stamp_ms, body, now);
+        let late = stamp_ms.map(|_| participant.playout.latency());
+        if let Some(late) = late {
+            participant.note_late(late);
+        }
         participant.last_pose = Some(now);
         participant.poses += 1;
         if participant.client == Client::LookSee && participant.presence != Presence::Live {
@@ -297,7 +335,7 @@ impl Session {
             self.events.push_back(Event::ParticipantState { id: device_id.clone(), state: Presence::Live });
             self.roster_dirty = true;
         }
-        self.events.push_back(Event::Pose { from: device_id.clone(), seq: m.seq, stamp: m.stamp, body });
+        self.events.push_back(Event::Pose { from: device_id.clone(), seq, stamp_ms, late, body });
         true
     }
 
@@ -319,7 +357,7 @@ impl Session {
             let mut free = (0..).map(|n| format!("noid{n:04}")).filter(|id| self.stage.get(id).is_none());
             id = free.next().unwrap_or_default();
         }
-        let in_use = self.stage.get(&id).is_some_and(|m| m.shared || m.glb().is_none());
+        let in_use = self.stage.get(&id).is_some_and(|m| (m.shared && !m.kept) || m.glb().is_none());
         if in_use {
             return self.fault(peer, "it opened a model under an id that is in use");
         }
@@ -359,7 +397,7 @@ impl Session {
 
     /// A model that we do not take. A guest that shared it closes it again; a
     /// host's model is for the others to keep.
-    fn refuse_model(&mut self, peer: PeerId, model_id: &str, why: &str) {
+    pub(super) fn refuse_model(&mut self, peer: PeerId, model_id: &str, why: &str) {
         if self.role == Role::Host {
             let close = Message::CloseModel(CloseModel { model_id: model_id.to_owned() });
             self.send(peer, &close);
@@ -367,7 +405,7 @@ impl Session {
         self.events.push_back(Event::ModelFailed { model_id: model_id.to_owned(), error: why.to_owned() });
     }
 
-    fn insert_received(&mut self, peer: PeerId, id: String, open: &OpenModel, content: Content) {
+    pub(super) fn insert_received(&mut self, peer: PeerId, id: String, open: &OpenModel, content: Content) {
         // What is not given is as for a model that is opened here.
         let unit = Measure { center: glam::Vec3::ZERO, size: glam::Vec3::ONE };
         let usual = self.stage.scene.compose(self.stage.opening_placement(self.body.head, &unit));
@@ -390,7 +428,35 @@ impl Session {
             failed: None,
             received: true,
             cancelled: false,
+            holdings: Vec::new(),
+            offered: None,
+            kept: false,
+            undelivered: false,
         });
+    }
+
+    /// What is left of an earlier meeting and is the same file gives way.
+    pub(super) fn drop_leftovers(
+        &mut self,
+        peer: PeerId,
+        model_id: &str,
+        content: super::ContentId,
+    ) -> Option<Model> {
+        let leftovers: Vec<String> = self
+            .stage
+            .models()
+            .iter()
+            .filter(|m| !m.shared && (m.id == model_id || m.received && m.content_id() == Some(content)))
+            .map(|m| m.id.clone())
+            .collect();
+        let mut known = None;
+        for old in leftovers {
+            let old_model = self.stage.remove(&old);
+            known = known.or(old_model.filter(|m| m.content_id() == Some(content)));
+            let from = self.label(peer);
+            self.events.push_back(Event::ModelClosed { model_id: old, from });
+        }
+        known
     }
 
     fn model_arrived(&mut self, peer: PeerId, frame: ModelFrame) {
@@ -410,25 +476,15 @@ impl Session {
             let close = Message::CloseModel(CloseModel { model_id });
             return self.send(peer, &close);
         }
-        // What is left of an earlier meeting and is the same file gives way.
-        let leftovers: Vec<String> = self
-            .stage
-            .models()
-            .iter()
-            .filter(|m| !m.shared && (m.id == model_id || m.received && m.content_id() == Some(content)))
-            .map(|m| m.id.clone())
-            .collect();
-        let mut known = None;
-        for old in leftovers {
-            let old_model = self.stage.remove(&old);
-            known = known.or(old_model.filter(|m| m.content_id() == Some(content)));
-            self.events.push_back(Event::ModelClosed { model_id: old, from: from.clone() });
-        }
-        let here = Content::Here { glb: glb.clone(), id: content };
+        let known = self.drop_leftovers(peer, &model_id, content);
         match self.stage.get_mut(&model_id) {
-            Some(model) => model.content = here,
+            Some(model) => model.become_whole(glb.clone(), content),
             None => {
+                let here = Content::Here { glb: glb.clone(), id: content };
                 self.insert_received(peer, model_id.clone(), &open, here);
+                if let Some(model) = self.stage.get_mut(&model_id) {
+                    model.become_whole(glb.clone(), content);
+                }
                 let (name, bytes) = (open.model_name.clone(), glb.len());
                 self.events.push_back(Event::ModelOffered {
                     model_id: model_id.clone(),
@@ -471,10 +527,14 @@ fn given_scale(scale: f32) -> Option<f32> {
 
 /// What an open model says of its place; nothing if that is out of the world.
 fn given_place(open: &OpenModel) -> Move {
+    given_place_of(open.position, open.rotation, open.scale)
+}
+
+pub(super) fn given_place_of(position: Vec3Json, rotation: QuatJson, scale: f32) -> Move {
     let given = Move {
-        position: given_position(open.position),
-        rotation: given_rotation(open.rotation),
-        scale: given_scale(open.scale),
+        position: given_position(position),
+        rotation: given_rotation(rotation),
+        scale: given_scale(scale),
     };
     if given.is_usable() { given } else { Move::default() }
 }

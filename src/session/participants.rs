@@ -1,12 +1,28 @@
 //! Who is here, other than us.
 
-use std::time::Duration;
+use std::{collections::VecDeque, time::Duration};
 
 use super::{Body, Client, Colour, PeerId, Presence};
+use crate::transfer::Playout;
 
 /// Participants that one meeting may have, the cap on what a host may make us
 /// keep.
 pub(super) const MAXIMUM: usize = 256;
+
+/// Poses whose lateness is kept: five seconds of a headset's.
+const LATE_KEPT: usize = 512;
+
+/// How late somebody's poses are. No clock is synchronised: all counts from the
+/// fastest pose of the last ten seconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PoseLatency {
+    /// How much longer half of them took at most.
+    pub wire_median: Duration,
+    /// How much longer all but one in a hundred took at most.
+    pub wire_p99: Duration,
+    /// How far behind they are shown.
+    pub display: Duration,
+}
 
 /// Somebody else in the meeting.
 #[derive(Debug, Clone)]
@@ -25,6 +41,10 @@ pub struct Participant {
     pub presence: Presence,
     /// Its latest pose.
     pub body: Option<Body>,
+    /// The latest poses, for showing them evenly.
+    pub playout: Playout<Body>,
+    /// How much longer than the fastest each of the latest poses took.
+    pub(super) late: VecDeque<Duration>,
     /// When that came.
     pub last_pose: Option<Duration>,
     /// How many poses came.
@@ -46,6 +66,8 @@ impl Participant {
             client: Client::LookSee,
             presence: Presence::Live,
             body: None,
+            playout: Playout::default(),
+            late: VecDeque::new(),
             last_pose: None,
             poses: 0,
             peer: Some(peer),
@@ -65,6 +87,25 @@ impl Participant {
             participant.colour = peer.colour.unwrap_or(participant.colour);
         }
         participant
+    }
+
+    pub(super) fn note_late(&mut self, late: Duration) {
+        if self.late.len() == LATE_KEPT {
+            self.late.pop_front();
+        }
+        self.late.push_back(late);
+    }
+
+    /// How late its poses come and are shown; none before it sent stamped ones.
+    pub(super) fn latency(&self) -> Option<PoseLatency> {
+        let mut late: Vec<Duration> = self.late.iter().copied().collect();
+        late.sort_unstable();
+        let part = |hundredths: usize| late.get(late.len() * hundredths / 100).copied();
+        Some(PoseLatency {
+            wire_median: part(50)?,
+            wire_p99: part(99)?,
+            display: self.playout.display_latency(),
+        })
     }
 
     /// What people see: the name, or for LookSee the id.

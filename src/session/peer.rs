@@ -3,6 +3,7 @@
 use std::{collections::VecDeque, time::Duration};
 
 use super::{Client, PeerId};
+use crate::transfer::Method;
 
 /// A LookSee peer sends back each show or hide that it gets; one that comes
 /// within this time is taken for such an echo.
@@ -43,6 +44,12 @@ pub(super) struct Peer {
     pub discard_arriving: bool,
     /// Faults of this peer that were told once.
     pub told: Vec<&'static str>,
+    /// The ways of sending models in chunks that it takes; none: in one piece.
+    pub methods: Vec<Method>,
+    /// The next channel for what we ask of it.
+    pub next_channel: u16,
+    /// It showed that its seat is its own.
+    pub seat_proved: bool,
     /// Text of an error message; the reason, should the connection end now.
     pub last_error: Option<String>,
     echoes: VecDeque<(String, bool, Duration)>,
@@ -70,6 +77,9 @@ impl Peer {
             arriving: None,
             discard_arriving: false,
             told: Vec::new(),
+            methods: Vec::new(),
+            next_channel: 0,
+            seat_proved: false,
             last_error: None,
             echoes: VecDeque::new(),
             doubts: VecDeque::new(),
@@ -83,6 +93,11 @@ impl Peer {
 
     pub fn is_convene(&self) -> bool {
         self.is_accepted() && self.client == Client::Convene
+    }
+
+    /// Whether it takes models in chunks.
+    pub fn takes_chunks(&self) -> bool {
+        self.is_convene() && !self.methods.is_empty()
     }
 
     /// How events call it.

@@ -25,6 +25,9 @@ pub(super) const TICK: Duration = Duration::from_millis(100);
 /// after this time.
 const JOINED_AFTER: Duration = Duration::from_secs(1);
 
+/// By then a host that does not say when it has greeted has done so.
+const SETTLED_AFTER: Duration = Duration::from_secs(10);
+
 impl Session {
     /// Pings, and looks at who has gone silent.
     pub fn handle_timeout(&mut self, now: Duration) {
@@ -45,8 +48,7 @@ impl Session {
             self.transmits.push_back(Transmit::Close { peer });
             match self.role {
                 Role::Guest(host) | Role::Joining(host) if host == peer => {
-                    self.peers.remove(&peer);
-                    self.leave(if away {
+                    self.lose(if away {
                         LeaveReason::HostSilent(AWAY_AFTER)
                     } else {
                         LeaveReason::NotAMeeting
@@ -66,6 +68,13 @@ impl Session {
         self.update_presence(now);
         self.believe_doubts(now);
         self.settle(now);
+        // A host that speaks no extension does not say when it has greeted.
+        if let Role::Guest(peer) = self.role
+            && self.rejoining
+            && self.peers.get(&peer).is_some_and(|p| now >= p.accepted_at + SETTLED_AFTER)
+        {
+            self.settle_kept(Some(peer));
+        }
         if let Role::Joining(peer) = self.role
             && self.peers.get(&peer).is_some_and(|p| p.is_accepted() && now >= p.accepted_at + JOINED_AFTER)
         {
@@ -79,7 +88,8 @@ impl Session {
             .peers
             .values()
             .filter(|p| {
-                p.is_convene() && p.ping_sent_at.is_none_or(|at| now.saturating_sub(at) >= PING_INTERVAL)
+                let every = if self.is_receiving_from(p.id) { TICK } else { PING_INTERVAL };
+                p.is_convene() && p.ping_sent_at.is_none_or(|at| now.saturating_sub(at) >= every)
             })
             .map(|p| p.id)
             .collect();
@@ -99,7 +109,9 @@ impl Session {
             // Only what we sent, and not so long ago.
             if p.ping_sent_at.is_some_and(|last| sent_at <= last) && now.saturating_sub(sent_at) < AWAY_AFTER
             {
-                p.round_trip = Some(now.saturating_sub(sent_at));
+                let round_trip = now.saturating_sub(sent_at);
+                p.round_trip = Some(round_trip);
+                self.transmits.push_back(Transmit::RoundTrip { peer, round_trip });
             }
         }
     }

@@ -3,11 +3,16 @@
 //! Places are kept as the wire has them: the scene S and each model's L within
 //! it; a model's world pose is S*L.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use glam::Vec3;
 
 use super::{ContentId, Measure, Move, Placement, Pose, SessionError};
-use crate::wire::Progress;
+use crate::{
+    transfer::{Holding, Method, is_worth_packing},
+    wire::Progress,
+};
 
 /// How far a model opened by its user stands from the eyes, metres.
 pub const OPENING_DISTANCE: f32 = 1.0;
@@ -37,6 +42,15 @@ pub struct Model {
     pub received: bool,
     /// Whether the person here did not want its bytes.
     pub cancelled: bool,
+    /// What of it can be sent in chunks: each way of sending has its own.
+    pub holdings: Vec<Arc<Holding>>,
+    /// The hash of the file that was offered and is on its way.
+    pub offered: Option<ContentId>,
+    /// It was the meeting's when the connection was lost; whether it still is
+    /// will be known when the host has said what it has.
+    pub kept: bool,
+    /// The host did not have all of it then.
+    pub undelivered: bool,
 }
 
 /// The bytes of a model.
@@ -74,6 +88,32 @@ impl Model {
         match self.content {
             Content::Here { id, .. } => Some(id),
             Content::Arriving { .. } => None,
+        }
+    }
+
+    /// All of its bytes are here now.
+    pub fn become_whole(&mut self, glb: Bytes, id: ContentId) {
+        let is_raw = |holding: &Arc<Holding>| holding.id().method == Method::Raw;
+        if !self.holdings.iter().any(|holding| is_raw(holding) && holding.file().is_some()) {
+            self.holdings.retain(|holding| !is_raw(holding));
+            self.hold(Holding::whole(id, glb.clone()));
+        } else if let Some(raw) = self.holdings.iter().find(|holding| is_raw(holding)).cloned() {
+            self.hold_packed(&raw);
+        }
+        self.content = Content::Here { glb, id };
+    }
+
+    /// A whole file that can be sent; packed, too, if that is worth it.
+    pub fn hold(&mut self, raw: Holding) {
+        let raw = Arc::new(raw);
+        self.holdings.push(raw.clone());
+        self.hold_packed(&raw);
+    }
+
+    fn hold_packed(&mut self, raw: &Holding) {
+        let has = self.holdings.iter().any(|holding| holding.id().method == Method::Gzip);
+        if !has && raw.file().is_some_and(|file| is_worth_packing(&file)) {
+            self.holdings.push(Arc::new(Holding::packed_of(raw)));
         }
     }
 
@@ -252,6 +292,10 @@ mod tests {
             failed: None,
             received: false,
             cancelled: false,
+            holdings: Vec::new(),
+            offered: None,
+            kept: false,
+            undelivered: false,
         }
     }
 

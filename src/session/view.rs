@@ -8,7 +8,7 @@ use bytes::Bytes;
 use super::{
     Body, Client, Colour, ContentId, Delivery, Identity, Measure, PeerId, Placement, Pose, Presence,
 };
-use crate::wire::Progress;
+use crate::{transfer::Playout, wire::Progress};
 
 /// Where we stand in a meeting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -60,6 +60,8 @@ pub struct ParticipantView {
     pub presence: Presence,
     /// In room space; none before its first pose.
     pub body: Option<Body>,
+    /// The latest poses, each with the moment when it is to be shown.
+    pub playout: Playout<Body>,
     /// How many poses came: changes whenever `body` is newer.
     pub poses: u64,
     /// Age of the pose.
@@ -85,6 +87,8 @@ pub struct ModelView {
     pub shared: bool,
     /// Its bytes, once all are here.
     pub glb: Option<Bytes>,
+    /// Whether they are the opener's very file.
+    pub exact: bool,
     /// Their hash.
     pub content: Option<ContentId>,
     /// Bytes, here or announced.

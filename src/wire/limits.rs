@@ -27,6 +27,7 @@ impl Limits {
     pub(super) fn payload_bytes(&self, type_byte: u8) -> usize {
         match super::MessageType::from_byte(type_byte) {
             Some(super::MessageType::OpenModel) | None => 5 + self.json_bytes + self.model_bytes,
+            Some(super::MessageType::Data) => super::bulk::DATA_HEAD_BYTES + super::bulk::MAXIMUM_STEP,
             Some(_) => 1 + self.json_bytes,
         }
     }

@@ -7,7 +7,12 @@
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use super::{Limits, WireError};
+mod offer;
+
+use super::{Limits, WireError, bulk::Cancel, poses};
+
+pub use super::poses::PoseEntry;
+pub use offer::{Bounds, Offer, Representation, Seat, Want};
 
 /// A position on the wire: metres, left-handed, y up.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
@@ -127,6 +132,9 @@ pub struct Version {
     /// The ways of sending a model that the sender can receive, comma-separated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub methods: Option<String>,
+    /// What the host gave earlier to reclaim the seat by.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seat: Option<String>,
 }
 
 impl Version {
@@ -268,10 +276,26 @@ pub enum MessageType {
     Ping = 0x40,
     /// 0x41, ours: answers a ping.
     Pong = 0x41,
+    /// 0x42, ours: poses.
+    Poses = 0x42,
+    /// 0x43, ours: a model is there to be asked for.
+    Offer = 0x43,
+    /// 0x44, ours: asks for chunks of a model.
+    Want = 0x44,
+    /// 0x45, ours: bytes of a channel.
+    Data = 0x45,
+    /// 0x46, ours: how far a channel may go.
+    Credit = 0x46,
+    /// 0x47, ours: a channel is closed before its end.
+    Cancel = 0x47,
+    /// 0x48, ours: all that was asked for has been sent.
+    Done = 0x48,
     /// 0x49, ours: who is here.
     Roster = 0x49,
     /// 0x4A, ours: how far a model has come at one receiver.
     ModelStatus = 0x4A,
+    /// 0x4B, ours: the end of a host's greeting.
+    Seat = 0x4B,
 }
 
 impl MessageType {
@@ -290,8 +314,16 @@ impl MessageType {
             10 => Self::KeepAligned,
             0x40 => Self::Ping,
             0x41 => Self::Pong,
+            0x42 => Self::Poses,
+            0x43 => Self::Offer,
+            0x44 => Self::Want,
+            0x45 => Self::Data,
+            0x46 => Self::Credit,
+            0x47 => Self::Cancel,
+            0x48 => Self::Done,
             0x49 => Self::Roster,
             0x4A => Self::ModelStatus,
+            0x4B => Self::Seat,
             _ => return None,
         })
     }
@@ -303,7 +335,8 @@ impl MessageType {
 }
 
 /// A message other than OpenModel, which has bytes behind its JSON and is read
-/// as [`super::ModelFrame`].
+/// as [`super::ModelFrame`], and other than the bytes of transfers, which
+/// [`super::bulk`] reads.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(missing_docs, reason = "each variant is named after its struct or type")]
 pub enum Message {
@@ -318,8 +351,13 @@ pub enum Message {
     KeepAligned(KeepAligned),
     Ping(u64),
     Pong(u64),
+    Poses(Vec<PoseEntry>),
+    Offer(Offer),
+    Want(Want),
+    Cancel(Cancel),
     Roster(Roster),
     ModelStatus(ModelStatus),
+    Seat(Seat),
 }
 
 impl Message {
@@ -337,8 +375,13 @@ impl Message {
             Self::KeepAligned(_) => MessageType::KeepAligned,
             Self::Ping(_) => MessageType::Ping,
             Self::Pong(_) => MessageType::Pong,
+            Self::Poses(_) => MessageType::Poses,
+            Self::Offer(_) => MessageType::Offer,
+            Self::Want(_) => MessageType::Want,
+            Self::Cancel(_) => MessageType::Cancel,
             Self::Roster(_) => MessageType::Roster,
             Self::ModelStatus(_) => MessageType::ModelStatus,
+            Self::Seat(_) => MessageType::Seat,
         }
     }
 
@@ -349,7 +392,9 @@ impl Message {
         let Some(message_type) = MessageType::from_byte(type_byte) else { return Ok(None) };
         let reader = Reader { type_byte, limits };
         let message = match message_type {
-            MessageType::OpenModel => return Ok(None),
+            MessageType::OpenModel | MessageType::Data | MessageType::Credit | MessageType::Done => {
+                return Ok(None);
+            }
             MessageType::ModelPosition => Self::ModelPosition(reader.read(body)?),
             MessageType::WandPosition => Self::WandPosition(reader.read(body)?),
             MessageType::CloseModel => Self::CloseModel(reader.read(body)?),
@@ -361,8 +406,17 @@ impl Message {
             MessageType::KeepAligned => Self::KeepAligned(reader.read(body)?),
             MessageType::Ping => Self::Ping(reader.read_u64(body)?),
             MessageType::Pong => Self::Pong(reader.read_u64(body)?),
+            MessageType::Poses => Self::Poses(
+                poses::decode_entries(body).ok_or_else(|| reader.bad("its entries do not fit".into()))?,
+            ),
+            MessageType::Offer => Self::Offer(reader.read(body)?),
+            MessageType::Want => Self::Want(reader.read(body)?),
+            MessageType::Cancel => {
+                Self::Cancel(Cancel::decode(payload).ok_or_else(|| reader.bad("its length is wrong".into()))?)
+            }
             MessageType::Roster => Self::Roster(reader.read(body)?),
             MessageType::ModelStatus => Self::ModelStatus(reader.read(body)?),
+            MessageType::Seat => Self::Seat(reader.read(body)?),
         };
         message.check(&reader)?;
         Ok(Some(message))
@@ -382,8 +436,15 @@ impl Message {
             Self::ScenePosition(m) => write_json(&mut payload, m),
             Self::KeepAligned(m) => write_json(&mut payload, m),
             Self::Ping(value) | Self::Pong(value) => payload.extend_from_slice(&value.to_le_bytes()),
+            Self::Poses(entries) => {
+                entries.iter().for_each(|entry| payload.extend_from_slice(&entry.encode()))
+            }
+            Self::Offer(m) => write_json(&mut payload, m),
+            Self::Want(m) => write_json(&mut payload, m),
+            Self::Cancel(m) => payload = m.encode(),
             Self::Roster(m) => write_json(&mut payload, m),
             Self::ModelStatus(m) => write_json(&mut payload, m),
+            Self::Seat(m) => write_json(&mut payload, m),
         }
         payload
     }
@@ -395,19 +456,29 @@ impl Message {
                 reader.finite(&[m.position.x, m.position.y, m.position.z, m.scale])?;
                 reader.finite(&m.rotation.parts())
             }
-            Self::WandPosition(m) => {
-                if m.device_id.is_empty() {
-                    return Err(reader.bad("no device_id".into()));
-                }
-                reader.id(&m.device_id)?;
-                for p in [m.left_position, m.right_position, m.head_position] {
-                    reader.finite(&[p.x, p.y, p.z])?;
-                }
-                for q in [m.left_rotation, m.right_rotation, m.head_rotation] {
-                    reader.finite(&q.parts())?;
+            Self::WandPosition(m) => m.check(reader),
+            Self::Poses(entries) => entries.iter().try_for_each(|entry| entry.wand.check(reader)),
+            Self::Offer(m) => {
+                reader.id(&m.model_id)?;
+                reader.name(&m.model_name)?;
+                reader.id(m.opener.as_deref().unwrap_or_default())?;
+                reader.finite(&[m.position.x, m.position.y, m.position.z, m.scale])?;
+                reader.finite(&m.rotation.parts())?;
+                let bounds = m.bounds.unwrap_or_default();
+                reader.finite(&[bounds.center.x, bounds.center.y, bounds.center.z])?;
+                reader.finite(&[bounds.size.x, bounds.size.y, bounds.size.z])?;
+                let limit = reader.limits.model_bytes;
+                if m.bytes > limit as u64 {
+                    let length = usize::try_from(m.bytes).unwrap_or(usize::MAX);
+                    return Err(WireError::TooLong { type_byte: reader.type_byte, length, limit });
                 }
                 Ok(())
             }
+            Self::Want(m) => reader.id(&m.model_id),
+            Self::ModelStatus(m) => {
+                reader.id(&m.model_id).and(reader.id(&m.device_id)).and(reader.id(&m.state))
+            }
+            Self::Seat(m) => reader.name(&m.token),
             Self::CloseModel(m) => reader.id(&m.model_id),
             Self::ModelShown(m) => reader.id(&m.model_id),
             Self::ParticipantLeft(m) => reader.id(&m.device_id),
@@ -416,7 +487,7 @@ impl Message {
                 reader.finite(&m.rotation.parts())
             }
             Self::Version(m) => {
-                let texts = [&m.name, &m.colour, &m.app, &m.methods];
+                let texts = [&m.name, &m.colour, &m.app, &m.methods, &m.seat];
                 texts.into_iter().flatten().try_for_each(|text| reader.name(text))
             }
             Self::Roster(m) => m.participants.iter().try_for_each(|p| {
@@ -426,11 +497,24 @@ impl Message {
                     .and(reader.name(&p.name))
                     .and(reader.id(&p.colour))
             }),
-            Self::ModelStatus(m) => {
-                reader.id(&m.model_id).and(reader.id(&m.device_id)).and(reader.id(&m.state))
-            }
-            Self::Error(_) | Self::KeepAligned(_) | Self::Ping(_) | Self::Pong(_) => Ok(()),
+            Self::Error(_) | Self::KeepAligned(_) | Self::Ping(_) | Self::Pong(_) | Self::Cancel(_) => Ok(()),
         }
+    }
+}
+
+impl WandPosition {
+    fn check(&self, reader: &Reader<'_>) -> Result<(), WireError> {
+        if self.device_id.is_empty() {
+            return Err(reader.bad("no device_id".into()));
+        }
+        reader.id(&self.device_id)?;
+        for p in [self.left_position, self.right_position, self.head_position] {
+            reader.finite(&[p.x, p.y, p.z])?;
+        }
+        for q in [self.left_rotation, self.right_rotation, self.head_rotation] {
+            reader.finite(&q.parts())?;
+        }
+        Ok(())
     }
 }
 

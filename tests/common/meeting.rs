@@ -3,16 +3,18 @@
 //! put together again by a [`FrameAssembler`], as over a socket.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use bytes::Bytes;
 use convene::{
     session::{
         Body, CloseCause, Command, Config, Event, Identity, LeaveReason, Measure, Move, ParticipantView,
-        PeerId, Placement, Presence, Session, SessionError, SessionView, Transmit,
+        PeerId, Placement, Presence, Session, SessionError, SessionView, Stored, Transmit,
     },
-    transfer::Outbox,
-    wire::{FrameAssembler, Limits, MEETING_PREFIX, Message, encode_frame, message::OpenModel},
+    store::{DEFAULT_LIMIT, Store},
+    transfer::{Inbound, Intercepted, Method, Outbox, WindowMode, intercept},
+    wire::{Frame, FrameAssembler, Limits, MEETING_PREFIX, Message, encode_frame, message::OpenModel},
 };
 use glam::Vec3;
 
@@ -44,7 +46,9 @@ struct Pipe {
     /// What each side calls this connection.
     from_peer: PeerId,
     to_peer: PeerId,
-    outbox: Outbox,
+    outbox: Mutex<Outbox>,
+    /// The receiver's end of transfers.
+    inbound: Mutex<Inbound>,
     /// Bytes a second; none: as many as there are.
     rate: Option<usize>,
     /// Taken from the outbox, not on the way yet.
@@ -63,13 +67,19 @@ struct Pipe {
 }
 
 impl Pipe {
-    fn new((from, from_peer): (End, PeerId), (to, to_peer): (End, PeerId), limits: Limits) -> Self {
+    fn new(
+        (from, from_peer): (End, PeerId),
+        (to, to_peer): (End, PeerId),
+        limits: Limits,
+        window: WindowMode,
+    ) -> Self {
         Self {
             from,
             to,
             from_peer,
             to_peer,
-            outbox: Outbox::new(),
+            outbox: Mutex::new(Outbox::new()),
+            inbound: Mutex::new(Inbound::new(window)),
             rate: None,
             sending: VecDeque::new(),
             budget: 0,
@@ -90,6 +100,10 @@ impl Pipe {
 pub struct Node {
     pub session: Session,
     limits: Limits,
+    window: WindowMode,
+    store: Store,
+    /// Its store does nothing while this is set.
+    pub store_stands: bool,
     /// All events, in order.
     pub events: Vec<Event>,
     /// Frames that it handed to each connection, before the outbox: payloads.
@@ -131,7 +145,8 @@ pub fn identity(letter: char, name: &str) -> Identity {
 }
 
 pub fn config(letter: char, name: &str) -> Config {
-    Config::new(identity(letter, name))
+    // Files as they are, so that bytes can be counted.
+    Config { methods: vec![Method::Raw], ..Config::new(identity(letter, name)) }
 }
 
 pub fn looksee_only(letter: char, name: &str) -> Config {
@@ -200,9 +215,13 @@ impl World {
     /// Adds a session that is in no meeting.
     pub fn add(&mut self, config: Config) -> usize {
         let limits = config.limits;
+        let window = config.bulk.window;
         self.nodes.push(Node {
             session: Session::new(config),
             limits,
+            window,
+            store: Store::new(None, DEFAULT_LIMIT),
+            store_stands: false,
             events: Vec::new(),
             handed: Vec::new(),
             open_peers: BTreeSet::new(),
@@ -262,8 +281,12 @@ impl World {
             End::Node(node) => self.nodes[node].limits,
             End::Script(_) => Limits::default(),
         };
-        let to_b = Pipe::new((a, at_a), (b, at_b), limits(b));
-        let to_a = Pipe::new((b, at_b), (a, at_a), limits(a));
+        let window = |end: End| match end {
+            End::Node(node) => self.nodes[node].window,
+            End::Script(_) => WindowMode::Auto,
+        };
+        let to_b = Pipe::new((a, at_a), (b, at_b), limits(b), window(b));
+        let to_a = Pipe::new((b, at_b), (a, at_a), limits(a), window(a));
         self.pipes.extend([to_b, to_a]);
         (at_a, at_b)
     }
@@ -285,6 +308,11 @@ impl World {
 
     fn pipe_of(&mut self, peer: PeerId) -> &mut Pipe {
         self.pipes.iter_mut().find(|p| p.from_peer == peer).expect("a connection has a pipe")
+    }
+
+    /// The pipe over which a node hears a connection.
+    fn incoming(&self, peer: PeerId) -> usize {
+        self.pipes.iter().position(|p| p.to_peer == peer).expect("a connection has a pipe")
     }
 
     /// The number that a node has for its latest connection to somebody.
@@ -353,7 +381,7 @@ impl World {
             let pipe = self.pipe_mut(from, to);
             pipe.sending.clear();
             pipe.on_the_way.clear();
-            pipe.outbox = Outbox::new();
+            pipe.outbox = Mutex::new(Outbox::new());
             pipe.frozen = false;
             pipe.closed_at = Some(now);
             pipe.closing = true;
@@ -415,7 +443,7 @@ impl World {
         let mut chunk = Vec::new();
         while allowed > 0 {
             if pipe.sending.is_empty() {
-                let Some(next) = pipe.outbox.pop() else { break };
+                let Some(next) = pipe.outbox.get_mut().unwrap().next(usize::MAX, now) else { break };
                 pipe.sending.extend(&next.head);
                 pipe.sending.extend(&next.tail);
             }
@@ -430,7 +458,7 @@ impl World {
         if !chunk.is_empty() {
             pipe.on_the_way.push_back((now + latency, chunk));
         }
-        if pipe.closing && pipe.sending.is_empty() && pipe.outbox.is_empty() {
+        if pipe.closing && pipe.sending.is_empty() && pipe.outbox.get_mut().unwrap().is_empty() {
             pipe.closed_at = Some(now + latency);
         }
     }
@@ -499,10 +527,14 @@ impl World {
                 return;
             }
             match self.pipes[at].assembler.push(&mut input) {
-                Ok(Some(frame)) => {
-                    self.nodes[node].session.handle_frame(peer, frame, now);
-                    self.collect(node);
-                }
+                Ok(Some(frame)) => match self.intercept(at, node, &frame) {
+                    Ok(true) => {}
+                    Ok(false) => {
+                        self.nodes[node].session.handle_frame(peer, frame, now);
+                        self.collect(node);
+                    }
+                    Err(fault) => return self.end(node, peer, CloseCause::Fault(fault)),
+                },
                 Ok(None) => break,
                 Err(error) => {
                     let cause = match error {
@@ -516,6 +548,76 @@ impl World {
         if let Some(progress) = self.pipes[at].assembler.progress() {
             self.nodes[node].session.handle_progress(peer, progress, now);
             self.collect(node);
+        }
+    }
+
+    /// Whether a frame was about a transfer's bytes.
+    fn intercept(&mut self, at: usize, node: usize, frame: &Frame) -> Result<bool, String> {
+        let Frame::Message(payload) = frame else { return Ok(false) };
+        // Links are made in pairs.
+        let (inbound, outbox) = (&self.pipes[at].inbound, &self.pipes[at ^ 1].outbox);
+        match intercept(payload, inbound, outbox, self.now).map_err(|error| error.to_string())? {
+            Intercepted::Not => return Ok(false),
+            Intercepted::Handled | Intercepted::Writer => {}
+            Intercepted::Store => self.store(at, node)?,
+        }
+        Ok(true)
+    }
+
+    /// The store of a node takes what came over a link.
+    fn store(&mut self, at: usize, node: usize) -> Result<(), String> {
+        let (now, peer) = (self.now, self.pipes[at].to_peer);
+        while !self.nodes[node].store_stands {
+            let Some(piece) = self.pipes[at].inbound.get_mut().unwrap().take() else { break };
+            let mut told = Vec::new();
+            let taken = piece.bytes.as_ref().map_or(0, Bytes::len);
+            match piece.bytes {
+                None => told.push(Stored::Ended),
+                Some(mut bytes) => {
+                    let mut assembler = piece.assembler.lock().unwrap();
+                    loop {
+                        match assembler.push(&mut bytes, &piece.holding) {
+                            Ok(Some(chunk)) => {
+                                let store = &mut self.nodes[node].store;
+                                store.insert(&piece.holding, chunk);
+                                if piece.holding.is_complete() {
+                                    let file = store.assemble(&piece.holding);
+                                    told.push(file.map_or(Stored::Wrong, Stored::Whole));
+                                }
+                            }
+                            Ok(None) => break,
+                            Err(convene::transfer::ChunkFault::Damaged { .. }) => {}
+                            Err(fault) => return Err(fault.to_string()),
+                        }
+                    }
+                    let covered = piece.holding.covered() + assembler.partly_covered();
+                    told.insert(0, Stored::Covered(covered));
+                }
+            }
+            for stored in told {
+                self.nodes[node].session.handle_stored(peer, piece.channel, stored, now);
+                self.collect(node);
+            }
+            let inbound = self.pipes[at].inbound.get_mut().unwrap();
+            inbound.consumed(piece.channel, taken, now);
+            self.grant(at);
+        }
+        Ok(())
+    }
+
+    fn grant(&mut self, at: usize) {
+        let credits = self.pipes[at].inbound.get_mut().unwrap().grants(self.now);
+        let outbox = self.pipes[at ^ 1].outbox.get_mut().unwrap();
+        credits.into_iter().for_each(|credit| outbox.push_credit(credit));
+    }
+
+    /// A store that stood goes on.
+    pub fn let_store_go_on(&mut self, node: usize) {
+        self.nodes[node].store_stands = false;
+        for at in 0..self.pipes.len() {
+            if self.pipes[at].to == End::Node(node) {
+                self.store(at, node).unwrap();
+            }
         }
     }
 
@@ -559,7 +661,7 @@ impl World {
                         let bytes = [&outgoing.head[..], &outgoing.tail].concat();
                         let prefix = if bytes.starts_with(MEETING_PREFIX) { 14 } else { 0 };
                         self.nodes[node].handed.push((now, peer, bytes[prefix + 4..].to_vec()));
-                        if self.pipe_of(peer).outbox.push(outgoing).is_err() {
+                        if self.pipe_of(peer).outbox.get_mut().unwrap().push(outgoing).is_err() {
                             too_slow.push(peer);
                         }
                     }
@@ -567,6 +669,36 @@ impl World {
                         if self.nodes[node].open_peers.remove(&peer) {
                             self.pipe_of(peer).closing = true;
                         }
+                    }
+                    Transmit::Extended { .. } => {}
+                    Transmit::Pack { from, into } => while into.pack_next(&from) {},
+                    Transmit::Lookup { model_id, representation, source_bytes } => {
+                        let (holding, file) = self.nodes[node].store.lookup(representation, source_bytes);
+                        self.nodes[node].session.handle_found(&model_id, holding, file, now);
+                    }
+                    Transmit::RoundTrip { peer, round_trip } => {
+                        let at = self.incoming(peer);
+                        self.pipes[at].inbound.get_mut().unwrap().round_trip(round_trip, now);
+                    }
+                    Transmit::Receive { peer, channel, holding, priority } => {
+                        let at = self.incoming(peer);
+                        self.pipes[at].inbound.get_mut().unwrap().open(channel, holding, priority, now);
+                        self.grant(at);
+                    }
+                    Transmit::StopReceiving { peer, channel } => {
+                        let at = self.incoming(peer);
+                        self.pipes[at].inbound.get_mut().unwrap().close(channel);
+                        self.grant(at);
+                    }
+                    Transmit::Serve { peer, channel, model_id, holding, chunks, priority } => {
+                        let outbox = self.pipe_of(peer).outbox.get_mut().unwrap();
+                        outbox.bulk().open(channel, model_id, holding, chunks, priority).unwrap();
+                    }
+                    Transmit::StopServing { peer, model_id } => {
+                        self.pipe_of(peer).outbox.get_mut().unwrap().bulk().stop_model(&model_id);
+                    }
+                    Transmit::Shown { peer, model_id, shown } => {
+                        self.pipe_of(peer).outbox.get_mut().unwrap().bulk().set_shown(&model_id, shown);
                     }
                 }
             }

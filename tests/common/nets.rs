@@ -18,7 +18,7 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 /// A network of its own; models throttled to so many Mbit/s.
 pub fn net(pace_megabits: Option<f64>) -> Net {
     let identity = Identity { id: new_participant_id(), name: "Test".into(), colour: Colour([1, 2, 3]) };
-    Net::start(NetConfig { session: session::Config::new(identity), pace_megabits }).unwrap()
+    Net::start(NetConfig { pace_megabits, ..NetConfig::new(session::Config::new(identity)) }).unwrap()
 }
 
 /// The first event that fits; those before it are gone.
@@ -50,11 +50,12 @@ pub fn host(pace_megabits: Option<f64>) -> (Net, u16) {
 /// Opens so many bytes that are no model: nobody decodes here.
 pub fn open(net: &Net, model_id: &str, bytes: usize) {
     let measure = Measure { center: glam::Vec3::ZERO, size: glam::Vec3::ONE };
+    let glb = Bytes::from(vec![7; bytes]);
     let command = Command::OpenModel {
         model_id: model_id.into(),
         name: "model.glb".into(),
-        glb: Bytes::from(vec![7; bytes]),
-        content: *blake3::hash(model_id.as_bytes()).as_bytes(),
+        content: *blake3::hash(&glb).as_bytes(),
+        glb,
         measure,
         private: false,
     };

@@ -315,7 +315,7 @@ fn a_model_can_be_closed_while_it_arrives() {
 }
 
 #[test]
-fn somebody_who_joins_while_a_model_arrives_gets_it_then() {
+fn somebody_who_joins_while_a_model_arrives_gets_what_is_there() {
     let mut world = World::new(12);
     let host = world.add_host(config('a', "Ada"));
     let (guest, late) = (world.add(config('b', "Bob")), world.add(config('c', "Cid")));
@@ -329,10 +329,15 @@ fn somebody_who_joins_while_a_model_arrives_gets_it_then() {
         Some(Content::Arriving { .. })
     ));
     world.join(late, host);
+    let script = world.script_joins(host);
+    world.say_hello(script, "17");
     world.run(ms(300));
-    assert!(world.model_ids(late).is_empty(), "the host does not have it yet");
+    let view = world.view(late);
+    assert!(view.models[0].arriving.is_some(), "a Convene guest sees its box and gets chunks as they come");
+    assert_eq!(world.types_heard(script), [5, 9, 10], "a LookSee guest gets it once it is whole");
     world.run(secs(3));
     assert_eq!(world.model_ids(late), ["large"]);
+    assert_eq!(world.types_heard(script), [5, 9, 10, 3]);
     assert_eq!(world.disagreement(&[host, guest, late]), None);
 }
 

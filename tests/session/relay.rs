@@ -26,7 +26,7 @@ fn poses_reach_everybody() {
     let (mut world, nodes, script) = four(1);
     for (n, &node) in nodes.iter().enumerate() {
         let head = Pose::new(Vec3::new(n as f32, 1.5, -1.0), Quat::from_rotation_y(0.3));
-        world.do_command(node, Command::Pose { body: Body { head, ..Body::rest() }, stamp: 42 });
+        world.do_command(node, Command::Pose { body: Body { head, ..Body::rest() }, stamp: 42_000_000 });
     }
     world.run(ms(200));
     for &node in &nodes {
@@ -44,8 +44,8 @@ fn poses_reach_everybody() {
         assert!(script_seen.is_some_and(|p| node != nodes[0] || p.body.is_some()), "LookSee is seen, too");
     }
     let seen = world.heard(script, 2);
-    let stamps = seen.iter().filter(|json| json.contains(r#""stamp":42"#)).count();
-    assert_eq!(stamps, 3, "the relay is unchanged, our fields included: {seen:?}");
+    let stamps = seen.iter().filter(|json| json.contains(r#""stamp":42000000"#)).count();
+    assert_eq!(stamps, 3, "number and stamp go through every kind of peer: {seen:?}");
 }
 
 #[test]
@@ -58,8 +58,7 @@ fn what_any_guest_does_reaches_everybody() {
     assert_eq!(world.disagreement(&nodes), None);
     let seen = world.scripts[script].heard.iter().find(|(_, p)| p[0] == 3).expect("LookSee got it").1.clone();
     assert_eq!(json_of(&seen).1, &file[..], "the same bytes");
-    let sent = world.nodes[b].handed.iter().find(|(_, _, p)| p[0] == 3).expect("Bob sent it").2.clone();
-    assert_eq!(sent, seen, "the whole payload as it was sent");
+    assert!(!world.nodes[b].handed.iter().any(|(_, _, p)| p[0] == 3), "Bob sent it in chunks");
     for node in [host, c] {
         let glb = world.view(node).models[0].glb.clone();
         assert_eq!(glb.as_deref(), Some(&file[..]), "node {node} has the same bytes");

@@ -1,0 +1,383 @@
+//! The sending end of one connection's bulk: which channels a peer has asked for,
+//! and whose turn it is. The connection's writer takes one step at a time, when
+//! nothing else waits.
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::Arc,
+    time::Duration,
+};
+
+use bytes::{BufMut, Bytes, BytesMut};
+
+use super::{
+    Holding, SendWindow, StepContext, StepHandler, Steps, WindowError,
+    chunk::{Chunk, HEADER_BYTES},
+};
+use crate::wire::bulk;
+
+/// Channels that a peer may have open; ours asks for eight.
+const MAXIMUM_CHANNELS: usize = 64;
+/// Credits for channels that are not open yet, which the meeting's thread may
+/// still be opening.
+const EARLY_CREDITS: usize = 64;
+const EPOCH: Duration = Duration::from_millis(50);
+const EPOCHS: usize = 10;
+
+/// Which channel comes first: shown models before hidden ones, small before
+/// large; those of like size are equals and take turns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct Priority {
+    hidden: bool,
+    /// Powers of four.
+    size_class: u32,
+}
+
+impl Priority {
+    /// Of a model.
+    pub fn new(shown: bool, source_bytes: u64) -> Self {
+        Self { hidden: !shown, size_class: source_bytes.max(1).ilog2() / 2 }
+    }
+}
+
+#[derive(Debug)]
+struct Current {
+    chunk: Chunk,
+    /// Of header and bytes together.
+    sent: usize,
+}
+
+struct Sending {
+    channel: u16,
+    model_id: String,
+    holding: Arc<Holding>,
+    wanted: VecDeque<u32>,
+    current: Option<Current>,
+    window: SendWindow,
+    priority: Priority,
+    chunks_sent: u32,
+    step: Option<StepHandler>,
+}
+
+impl std::fmt::Debug for Sending {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Sending")
+            .field("channel", &self.channel)
+            .field("wanted", &self.wanted.len())
+            .field("window", &self.window)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The channels that one peer has asked us to fill.
+#[derive(Debug, Default)]
+pub struct Bulk {
+    channels: Vec<Sending>,
+    early: BTreeMap<u16, u64>,
+    steps: Steps,
+    /// The channel that had the last turn.
+    turn: u16,
+    last_step: usize,
+    rate: Rate,
+}
+
+/// Bytes a second of late: the best of half a second.
+#[derive(Debug, Default)]
+struct Rate {
+    began: Duration,
+    bytes: u64,
+    epochs: VecDeque<f64>,
+}
+
+impl Rate {
+    fn add(&mut self, bytes: usize, now: Duration) {
+        let elapsed = now.saturating_sub(self.began);
+        if elapsed >= EPOCH {
+            if elapsed < 20 * EPOCH && self.bytes > 0 {
+                if self.epochs.len() == EPOCHS {
+                    self.epochs.pop_front();
+                }
+                self.epochs.push_back(self.bytes as f64 / elapsed.as_secs_f64());
+            }
+            (self.began, self.bytes) = (now, 0);
+        }
+        self.bytes += bytes as u64;
+    }
+
+    fn best(&self) -> f64 {
+        self.epochs.iter().copied().fold(0.0, f64::max)
+    }
+}
+
+impl Sending {
+    /// The chunk to send next is here, or the end.
+    fn is_ready(&self) -> bool {
+        if self.is_at_end() {
+            return true;
+        }
+        let here = self.current.is_some() || self.wanted.iter().any(|&index| self.holding.has(index));
+        self.window.available() > 0 && here
+    }
+
+    fn is_at_end(&self) -> bool {
+        self.current.is_none() && self.wanted.is_empty()
+    }
+}
+
+impl Bulk {
+    /// Nothing is asked for yet.
+    pub fn new() -> Self {
+        Self { steps: Steps::for_new_connection(), ..Self::default() }
+    }
+
+    /// The peer asks for chunks of a model.
+    pub fn open(
+        &mut self,
+        channel: u16,
+        model_id: String,
+        holding: Arc<Holding>,
+        wanted: Vec<u32>,
+        priority: Priority,
+    ) -> Result<(), WindowError> {
+        self.cancel(channel);
+        if self.channels.len() >= MAXIMUM_CHANNELS {
+            return Err(WindowError::TooManyChannels);
+        }
+        let mut window = SendWindow::default();
+        if let Some(max_offset) = self.early.remove(&channel) {
+            // The first credit of a channel is no withdrawal.
+            let _ = window.credit(max_offset);
+        }
+        self.channels.push(Sending {
+            channel,
+            model_id,
+            holding,
+            wanted: wanted.into(),
+            current: None,
+            window,
+            priority,
+            chunks_sent: 0,
+            step: None,
+        });
+        Ok(())
+    }
+
+    /// The peer allows a channel to send up to this offset.
+    pub fn credit(&mut self, channel: u16, max_offset: u64) -> Result<(), WindowError> {
+        if let Some(sending) = self.channels.iter_mut().find(|s| s.channel == channel) {
+            return sending.window.credit(max_offset);
+        }
+        // It may not be open yet, or is over.
+        let early = self.early.entry(channel).or_default();
+        *early = max_offset.max(*early);
+        if self.early.len() > EARLY_CREDITS {
+            self.early.pop_first();
+        }
+        Ok(())
+    }
+
+    /// The peer does not want it any more.
+    pub fn cancel(&mut self, channel: u16) {
+        self.channels.retain(|sending| sending.channel != channel);
+    }
+
+    /// Nothing more of this model is sent; the channels that were.
+    pub fn stop_model(&mut self, model_id: &str) -> Vec<u16> {
+        let stopped = self.channels.iter().filter(|s| s.model_id == model_id).map(|s| s.channel).collect();
+        self.channels.retain(|sending| sending.model_id != model_id);
+        stopped
+    }
+
+    /// A model was shown or hidden.
+    pub fn set_shown(&mut self, model_id: &str, shown: bool) {
+        for sending in self.channels.iter_mut().filter(|s| s.model_id == model_id) {
+            sending.priority.hidden = !shown;
+        }
+    }
+
+    /// The handlers that choose frame steps.
+    pub fn steps(&mut self) -> &mut Steps {
+        &mut self.steps
+    }
+
+    /// The handler of one channel.
+    pub fn set_channel_step(&mut self, channel: u16, handler: Option<StepHandler>) {
+        if let Some(sending) = self.channels.iter_mut().find(|s| s.channel == channel) {
+            sending.step = handler;
+        }
+    }
+
+    /// Channels that are open.
+    pub fn len(&self) -> usize {
+        self.channels.len()
+    }
+
+    /// Whether none is.
+    pub fn is_empty(&self) -> bool {
+        self.channels.is_empty()
+    }
+
+    /// Bytes of a model in the latest frame that was no rest of a chunk.
+    pub fn last_step(&self) -> usize {
+        self.last_step
+    }
+
+    /// Bytes a second that are sent at best, of late; zero before it is known.
+    pub fn rate(&self) -> f64 {
+        self.rate.best()
+    }
+
+    fn next_channel(&self) -> Option<usize> {
+        let turn = self.turn;
+        self.channels
+            .iter()
+            .enumerate()
+            .filter(|(_, s)| s.is_ready())
+            .min_by_key(|(_, s)| (s.priority, s.channel <= turn, s.channel))
+            .map(|(at, _)| at)
+    }
+
+    /// Whether a step can be sent.
+    pub fn is_ready(&self) -> bool {
+        self.channels.iter().any(Sending::is_ready)
+    }
+
+    /// The chunk that the next step begins, if it begins one: whoever asks the
+    /// [`Holding`] for it before the step is taken spares the lock its hash.
+    pub fn upcoming(&self) -> Option<(Arc<Holding>, u32)> {
+        let sending = self.channels.get(self.next_channel()?)?;
+        if sending.current.is_some() {
+            return None;
+        }
+        let index = sending.wanted.iter().copied().find(|&index| sending.holding.has(index))?;
+        Some((sending.holding.clone(), index))
+    }
+
+    /// The next frame, of at most `limit` bytes of a model: its head, and what
+    /// follows out of the shared memory of the model.
+    pub fn next(&mut self, limit: usize, now: Duration) -> Option<(Bytes, Bytes)> {
+        let at = self.next_channel()?;
+        let rate = self.rate.best();
+        let sending = self.channels.get_mut(at)?;
+        self.turn = sending.channel;
+        if sending.is_at_end() {
+            let done = bulk::Done {
+                channel: sending.channel,
+                chunks: sending.chunks_sent,
+                content: sending.holding.id().content,
+            };
+            self.channels.remove(at);
+            return Some((bulk::frame(&done.encode()), Bytes::new()));
+        }
+        if sending.current.is_none() {
+            let holding = &sending.holding;
+            let next = sending.wanted.iter().position(|&index| holding.has(index))?;
+            let index = sending.wanted.remove(next)?;
+            let chunk = holding.chunk(index)?;
+            sending.current = Some(Current { chunk, sent: 0 });
+        }
+        let current = sending.current.as_mut()?;
+        let in_all = HEADER_BYTES + current.chunk.bytes.len();
+        let context = StepContext {
+            channel: sending.channel,
+            available: sending.window.available(),
+            chunk_left: in_all - current.sent,
+            rate,
+        };
+        let step = self.steps.next(sending.step.as_ref(), &context).min(limit.max(1));
+        let (from, to) = (current.sent, current.sent + step);
+        let mut head = BytesMut::with_capacity(bulk::DATA_FRAME_HEAD_BYTES + HEADER_BYTES);
+        bulk::put_data_head(&mut head, sending.channel, sending.window.offset(), step);
+        if from < HEADER_BYTES {
+            let header = current.chunk.header.encode();
+            head.put_slice(header.get(from..to.min(HEADER_BYTES)).unwrap_or_default());
+        }
+        let body = |at: usize| at.saturating_sub(HEADER_BYTES);
+        let tail = current.chunk.bytes.slice(body(from)..body(to));
+        sending.window.sent(step);
+        current.sent = to;
+        if to == in_all {
+            sending.current = None;
+            sending.chunks_sent += 1;
+        }
+        // The rest of a chunk says nothing of the step.
+        if to < in_all || self.last_step == 0 {
+            self.last_step = step;
+        }
+        self.rate.add(step, now);
+        Some((head.freeze(), tail))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Duration = Duration::ZERO;
+
+    fn holding(bytes: usize) -> Arc<Holding> {
+        Arc::new(Holding::whole([1; 32], vec![7; bytes].into()))
+    }
+
+    fn channel_of(frame: &(Bytes, Bytes)) -> (u8, u16) {
+        (frame.0[4], u16::from_le_bytes([frame.0[5], frame.0[6]]))
+    }
+
+    fn open(bulk: &mut Bulk, channel: u16, bytes: usize, shown: bool) {
+        let holding = holding(bytes);
+        let wanted = (0..holding.chunk_count()).collect();
+        bulk.open(channel, format!("m{channel}"), holding, wanted, Priority::new(shown, bytes as u64))
+            .unwrap();
+    }
+
+    #[test]
+    fn equals_take_turns_shown_and_small_go_first() {
+        let mut bulk = Bulk::new();
+        open(&mut bulk, 1, 100_000, false);
+        open(&mut bulk, 2, 100_000, true);
+        open(&mut bulk, 3, 110_000, true);
+        open(&mut bulk, 4, 3_000, true);
+        for channel in 1..=4 {
+            bulk.credit(channel, 1 << 20).unwrap();
+        }
+        let order: Vec<_> =
+            std::iter::from_fn(|| bulk.next(usize::MAX, NOW)).map(|f| channel_of(&f)).collect();
+        assert_eq!(order[..6], [(0x45, 4), (0x48, 4), (0x45, 2), (0x45, 3), (0x45, 2), (0x45, 3)]);
+        let first_hidden = order.iter().position(|o| o.1 == 1).unwrap();
+        assert!(order[first_hidden..].iter().all(|o| o.1 == 1), "hidden ones are last");
+        assert!(bulk.is_empty());
+    }
+
+    #[test]
+    fn without_credit_nothing_and_never_more_than_it() {
+        let mut bulk = Bulk::new();
+        bulk.credit(1, 5_000).unwrap();
+        open(&mut bulk, 1, 100_000, true);
+        let frames: Vec<_> = std::iter::from_fn(|| bulk.next(usize::MAX, NOW)).collect();
+        let bytes: usize = frames.iter().map(|(h, t)| h.len() + t.len() - bulk::DATA_FRAME_HEAD_BYTES).sum();
+        assert_eq!((frames.len(), bytes), (2, 5_000), "4096 and the rest");
+        assert!(bulk.credit(1, 4_000).is_err(), "no withdrawal");
+        bulk.cancel(1);
+        assert!(bulk.next(usize::MAX, NOW).is_none());
+        assert_eq!(bulk.credit(1, 9_000), Ok(()), "too late is no fault");
+    }
+
+    #[test]
+    fn what_is_not_here_yet_stops_nobody_else() {
+        let mut bulk = Bulk::new();
+        let whole = holding(600_000);
+        let arriving = Arc::new(Holding::empty(whole.id(), 600_000));
+        bulk.open(1, "a".into(), arriving.clone(), vec![0, 1, 2], Priority::new(true, 1)).unwrap();
+        open(&mut bulk, 2, 10_000, false);
+        bulk.credit(1, 1 << 30).unwrap();
+        bulk.credit(2, 4096).unwrap();
+        assert_eq!(bulk.next(usize::MAX, NOW).map(|f| channel_of(&f)), Some((0x45, 2)));
+        assert!(bulk.next(usize::MAX, NOW).is_none());
+        arriving.insert(whole.chunk(1).unwrap());
+        let frame = bulk.next(usize::MAX, NOW).unwrap();
+        assert_eq!(channel_of(&frame), (0x45, 1));
+        assert_eq!(frame.0[bulk::DATA_FRAME_HEAD_BYTES], 1, "the chunk that is here");
+        assert_eq!(bulk.stop_model("a"), [1]);
+        assert!(bulk.next(usize::MAX, NOW).is_none());
+    }
+}

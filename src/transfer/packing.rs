@@ -1,0 +1,117 @@
+//! gzip: whether it is worth it for a file, and its chunks.
+
+use std::io::{Read, Write};
+
+use bytes::Bytes;
+use flate2::{Compression, read::GzDecoder, write::GzEncoder};
+
+use super::{Chunk, ChunkHeader, Holding, Method, RepresentationId};
+
+/// A file under this size is sent as it is.
+const WORTH_BYTES: usize = 64 << 10;
+/// What is looked at to find out: so many pieces of so many bytes. Together they
+/// take a fraction of a millisecond.
+const SAMPLES: usize = 3;
+const SAMPLE_BYTES: usize = 8 << 10;
+
+/// Whether packing saves a tenth of a file, as far as a few samples tell.
+pub fn is_worth_packing(file: &[u8]) -> bool {
+    if file.len() < WORTH_BYTES {
+        return false;
+    }
+    let stride = (file.len() - SAMPLE_BYTES) / (SAMPLES - 1);
+    let samples = (0..SAMPLES).filter_map(|n| file.get(n * stride..n * stride + SAMPLE_BYTES));
+    let packed: usize = samples.map(|sample| pack(sample, Compression::fast()).len()).sum();
+    packed * 10 <= SAMPLES * SAMPLE_BYTES * 9
+}
+
+fn pack(bytes: &[u8], level: Compression) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::with_capacity(bytes.len() / 2), level);
+    // Writing to memory cannot fail.
+    let _ = encoder.write_all(bytes);
+    encoder.finish().unwrap_or_default()
+}
+
+impl Holding {
+    /// What a file that is whole becomes when it is packed: nothing of it yet.
+    pub fn packed_of(raw: &Holding) -> Self {
+        Self::empty(RepresentationId::new(raw.id().content, Method::Gzip), raw.source_bytes())
+    }
+
+    /// Packs the next chunk that is lacking; false when there is none.
+    pub fn pack_next(&self, raw: &Holding) -> bool {
+        let Some((index, _)) = self.missing().first().copied() else { return false };
+        let Some(chunk) = raw.chunk(index) else { return false };
+        let packed = pack(&chunk.bytes, Compression::new(6));
+        let chunk = Chunk::packed(index, Method::Gzip, chunk.bytes.len(), packed.into());
+        self.insert(chunk)
+    }
+}
+
+/// Appends what a chunk stands for. False if it cannot be unpacked, or stands for
+/// more or less than it says: no more than that is unpacked.
+pub fn unpack(header: &ChunkHeader, bytes: &Bytes, file: &mut Vec<u8>) -> bool {
+    match header.method {
+        Method::Raw => file.extend_from_slice(bytes),
+        Method::Gzip => {
+            let decoded = u64::from(header.decoded_bytes);
+            let before = file.len() as u64;
+            let mut decoder = GzDecoder::new(&bytes[..]).take(decoded + 1);
+            if decoder.read_to_end(file).is_err() || file.len() as u64 != before + decoded {
+                return false;
+            }
+        }
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transfer::CHUNK_BYTES;
+
+    fn noise(bytes: usize) -> Vec<u8> {
+        let mut state = 1u64;
+        let mut next = move || {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (state >> 40) as u8
+        };
+        (0..bytes).map(|_| next()).collect()
+    }
+
+    #[test]
+    fn what_saves_nothing_is_not_packed() {
+        assert!(!is_worth_packing(&noise(300_000)));
+        assert!(!is_worth_packing(&[7; 1000]), "too small");
+        let floats: Vec<u8> = (0..100_000u32).flat_map(|n| (n as f32 * 0.25).to_le_bytes()).collect();
+        assert!(is_worth_packing(&floats));
+    }
+
+    #[test]
+    fn packed_chunks_are_read_back() {
+        let file: Bytes = (0..CHUNK_BYTES + 5000).map(|n| (n / 100) as u8).collect::<Vec<u8>>().into();
+        let raw = Holding::whole(*blake3::hash(&file).as_bytes(), file.clone());
+        let packed = Holding::packed_of(&raw);
+        while packed.pack_next(&raw) {}
+        assert!(packed.is_complete());
+        let mut read = Vec::new();
+        for index in 0..2 {
+            let chunk = packed.chunk(index).unwrap();
+            assert_eq!(packed.check(&chunk.header), Ok(()));
+            assert!(chunk.bytes.len() < CHUNK_BYTES / 10);
+            assert!(unpack(&chunk.header, &chunk.bytes, &mut read));
+        }
+        assert_eq!(read, file);
+    }
+
+    #[test]
+    fn a_bomb_does_not_go_off() {
+        let bomb = Bytes::from(pack(&vec![0; 50 << 20], Compression::best()));
+        let header = Chunk::packed(0, Method::Gzip, 1000, bomb.clone()).header;
+        let mut file = Vec::new();
+        assert!(!unpack(&header, &bomb, &mut file));
+        assert!(file.capacity() < 100_000, "{}", file.capacity());
+        let header = ChunkHeader { decoded_bytes: 4, ..header };
+        assert!(!unpack(&header, &Bytes::from_static(b"no gzip"), &mut file));
+    }
+}
