@@ -139,6 +139,8 @@ pub struct Session {
     pose_seq: u32,
     /// The connection is lost and is to be restored.
     rejoining: bool,
+    /// Our name or colour changed after the host was told.
+    renamed_while_joining: bool,
     /// Device id of the host that we joined last, if it speaks the extension.
     host_device: String,
     /// What the host gave to reclaim our seat by.
@@ -169,6 +171,7 @@ impl Session {
             body: Body::rest(),
             pose_seq: 0,
             rejoining: false,
+            renamed_while_joining: false,
             host_device: String::new(),
             seat_token: None,
             last_pose: None,

@@ -68,6 +68,9 @@ fn act(
             Action::CancelModel(model_id) => {
                 outgoing.write(Command::CancelModel { model_id: model_id.clone() }.into());
             }
+            Action::WantModel(model_id) => {
+                outgoing.write(Command::WantModel { model_id: model_id.clone() }.into());
+            }
             Action::Share(id) => {
                 outgoing.write(Command::ShareModel { model_id: id.clone() }.into());
             }

@@ -46,6 +46,8 @@ pub enum Action {
     CloseModel(String),
     /// Take no more bytes of a model that is on its way.
     CancelModel(String),
+    /// Take a model after all that was cancelled.
+    WantModel(String),
     /// Give a private model to everybody.
     Share(String),
     /// Put all models into the relative places of their files.

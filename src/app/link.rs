@@ -48,6 +48,11 @@ impl Link {
         Self { net, view_number: None, waiting: VecDeque::new(), next_body: Duration::ZERO }
     }
 
+    /// What the meeting's clock says.
+    pub fn now(&self) -> Duration {
+        self.net.now()
+    }
+
     /// Where others reach the meeting that we host, as they type it.
     pub fn address(&self) -> Option<String> {
         self.net.listening().map(|(address, port)| match port {

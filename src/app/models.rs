@@ -25,7 +25,7 @@ use super::{
     link::{Meeting, receive},
     smooth,
 };
-use crate::session::{Measure, Placement};
+use crate::session::{ContentId, Measure, Placement};
 
 pub(super) fn plugin(app: &mut App) {
     app.init_resource::<Index>()
@@ -79,22 +79,30 @@ impl Stands {
     }
 }
 
-/// Which entity shows which model.
+/// Which entity shows which model, and of which content.
 #[derive(Resource, Default, Deref, DerefMut)]
-struct Index(HashMap<String, Entity>);
+struct Index(HashMap<String, (Entity, Option<ContentId>)>);
 
 fn sync(mut commands: Commands, meeting: Res<Meeting>, mut index: ResMut<Index>) {
-    index.retain(|id, entity| {
-        let stays = meeting.model(id).is_some();
+    index.retain(|id, (entity, shown)| {
+        // Another file under the same id is shown anew.
+        let stays = meeting.model(id).is_some_and(|model| match (model.content, &*shown) {
+            (Some(content), Some(shown)) => content == *shown,
+            _ => true,
+        });
         if !stays {
             commands.entity(*entity).despawn();
         }
         stays
     });
     for model in &meeting.models {
-        if !index.contains_key(&model.id) {
-            let entity = commands.spawn((Model { id: model.id.clone() }, Name::new(model.name.clone()))).id();
-            index.insert(model.id.clone(), entity);
+        match index.get_mut(&model.id) {
+            Some((_, shown)) => *shown = model.content.or(*shown),
+            None => {
+                let entity =
+                    commands.spawn((Model { id: model.id.clone() }, Name::new(model.name.clone()))).id();
+                index.insert(model.id.clone(), (entity, model.content));
+            }
         }
     }
 }

@@ -186,6 +186,14 @@ impl Company {
                 "Ask whoever opened it to check the file.",
             ),
             Event::PeerMessage { text } => Notice::warning(text.clone(), ""),
+            Event::ConnectionLost { .. } => {
+                self.since = None;
+                self.names.clear();
+                Notice::warning(
+                    "The connection to the host was lost.",
+                    "It is being restored; your models stay open meanwhile.",
+                )
+            }
             Event::Left { reason } => {
                 let was_in = self.since.take().is_some();
                 self.names.clear();

@@ -8,10 +8,9 @@ use bevy::{platform::collections::HashMap, prelude::*};
 use super::{
     AppSystems,
     labels::Label,
-    link::{Meeting, receive},
-    smooth,
+    link::{Link, Meeting, receive},
 };
-use crate::session::{Client, Colour, ParticipantView, Placement, Pose, Presence};
+use crate::session::{Body, Client, Colour, ParticipantView, Pose, Presence};
 
 /// The name stands this high above the middle of the head, metres.
 const LABEL_HEIGHT: f32 = 0.19;
@@ -57,6 +56,15 @@ pub enum BodyPart {
 }
 
 impl BodyPart {
+    /// The same part of a body.
+    fn of(&self, body: &Body) -> Pose {
+        match self {
+            Self::Head(_) => body.head,
+            Self::LeftWand(_) => body.left,
+            Self::RightWand(_) => body.right,
+        }
+    }
+
     /// Where it is.
     pub fn pose(&self) -> Pose {
         match *self {
@@ -140,25 +148,51 @@ fn visibility_of(view: &ParticipantView) -> Visibility {
     if here { Visibility::Inherited } else { Visibility::Hidden }
 }
 
+/// Shows everybody where they were a moment ago: poses come unevenly, motion is
+/// even (see [`Playout`](crate::transfer::Playout)).
 pub(super) fn follow(
-    time: Res<Time>,
-    participants: Query<(Ref<Visibility>, &Children), With<Participant>>,
+    meeting: Res<Meeting>,
+    link: Res<Link>,
+    participants: Query<(&Participant, &Children)>,
     mut parts: Query<(&BodyPart, &mut Transform)>,
 ) {
-    let share = smooth::share(time.delta());
-    for (visibility, children) in &participants {
-        // Who appears is there at once and does not fly in from where they were last.
-        let share = if visibility.is_changed() { 1.0 } else { share };
+    let now = link.now();
+    for (participant, children) in &participants {
+        let view = meeting.participants.iter().find(|p| p.device_id == participant.device_id);
+        let shown = view.and_then(|view| view.playout.at(now));
         for &child in children {
             let Ok((part, mut transform)) = parts.get_mut(child) else { continue };
-            let pose = part.pose();
-            let now = Placement {
-                position: transform.translation,
-                rotation: transform.rotation,
-                scale: transform.scale.x,
+            let pose = match shown {
+                Some((from, to, share)) => between(part.of(from), part.of(to), share),
+                None => part.pose(),
             };
-            let next = smooth::step(now, Placement::new(pose, 1.0), share);
-            transform.set_if_neq(Transform::from_translation(next.position).with_rotation(next.rotation));
+            transform.set_if_neq(Transform::from_translation(pose.position).with_rotation(pose.rotation));
         }
+    }
+}
+
+/// From one pose to the next; beyond 1 the motion goes on.
+fn between(from: Pose, to: Pose, share: f32) -> Pose {
+    // The shorter way round.
+    let end = if from.rotation.dot(to.rotation) < 0.0 { -to.rotation } else { to.rotation };
+    let rotation = from.rotation.slerp(end, share).normalize();
+    Pose { position: from.position.lerp(to.position, share), rotation }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn motion_goes_on_as_it_was() {
+        let from = Pose::new(Vec3::ZERO, Quat::IDENTITY);
+        let to = Pose::new(Vec3::X, Quat::from_rotation_y(0.2));
+        for (share, x) in [(0.0, 0.0), (0.5, 0.5), (1.0, 1.0), (2.0, 2.0)] {
+            let at = between(from, to, share);
+            assert!(at.position.abs_diff_eq(Vec3::X * x, 1e-5), "{at:?}");
+            assert!(at.rotation.dot(Quat::from_rotation_y(0.2 * share)).abs() > 0.99999, "{at:?}");
+        }
+        let back = Pose { rotation: -to.rotation, ..to };
+        assert!(between(from, back, 0.5).rotation.dot(Quat::from_rotation_y(0.1)).abs() > 0.99999);
     }
 }

@@ -44,6 +44,9 @@ enum Text {
     Cancel {
         model_id: String,
     },
+    Want {
+        model_id: String,
+    },
     Move {
         model_id: String,
         #[serde(flatten)]
@@ -177,6 +180,7 @@ impl From<Text> for Request {
             }
             Text::Close { model_id } => Command::CloseModel { model_id },
             Text::Cancel { model_id } => Command::CancelModel { model_id },
+            Text::Want { model_id } => Command::WantModel { model_id },
             Text::Share { model_id } => Command::ShareModel { model_id },
             Text::Move { model_id, to } => Command::MoveModel { model_id, to: to.into() },
             Text::Show { model_id, shown } => Command::ShowModel { model_id, shown },

@@ -9,7 +9,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::{Content, ContentId, Delivery, Event, Measure, Model, PeerId, Role, Session, Transmit};
+use super::{
+    Content, ContentId, Delivery, Event, Measure, Model, PeerId, Role, Session, SessionError, Transmit,
+};
 use crate::{
     transfer::{Holding, Method, Priority, RepresentationId},
     wire::{
@@ -82,7 +84,9 @@ impl Session {
         let from = self.label(peer);
         // A copy of our own from an earlier meeting gives way, its bytes do not.
         let mut file = self.file_of(content);
+        let mut known = None;
         if let Some(old) = self.stage.remove(&id) {
+            known = (old.content_id() == Some(content)).then_some((old.loaded, old.failed.clone()));
             file = file.or(old.glb().filter(|_| old.content_id() == Some(content)).cloned());
             self.events.push_back(Event::ModelClosed { model_id: id.clone(), from: from.clone() });
         }
@@ -101,6 +105,10 @@ impl Session {
             model.shown = offer.shown;
             model.measure = offer.bounds.map(Measure::from_wire);
             model.offered = Some(content);
+            if let Some((loaded, failed)) = known {
+                // The same bytes under the same id: what is shown of them stays.
+                (model.loaded, model.failed) = (loaded, failed);
+            }
         }
         self.events.push_back(Event::ModelOffered {
             model_id: id.clone(),
@@ -280,7 +288,7 @@ impl Session {
                 self.send(peer, &Message::ModelShown(ModelShown { model_id, shown: false }));
             }
         }
-        self.tell_own_state(model_id, Delivery::Loading);
+        self.tell_own_arrival(model_id);
         let (model_id, from) = (model_id.to_owned(), self.label(peer));
         self.events.push_back(Event::ModelReceived { model_id, name, glb: file, from });
         self.ask(peer);
@@ -322,6 +330,33 @@ impl Session {
             self.send(peer, &Message::Cancel(Cancel { channel, by_sender: false }));
         }
         self.ask(peer);
+    }
+
+    /// What was cancelled is wanted after all: it goes on where it was.
+    pub(super) fn want_again(&mut self, model_id: &str) -> Result<(), SessionError> {
+        let methods = self.config.methods.clone();
+        let now = self.now;
+        let model =
+            self.stage.get_mut(model_id).ok_or_else(|| SessionError::NoSuchModel(model_id.to_owned()))?;
+        let (Content::Arriving { peer, progress, since }, Some(content), true) =
+            (&mut model.content, model.offered, model.cancelled)
+        else {
+            return Err(SessionError::AlreadyHere(model_id.to_owned()));
+        };
+        *since = now;
+        let (peer, progress) = (*peer, *progress);
+        model.cancelled = false;
+        let Some(method) = self.choose_method(peer, &methods) else { return Ok(()) };
+        let arrival =
+            Arrival { peer, method, holding: None, channel: None, attempts: 0, deferred: Vec::new() };
+        self.arrivals.insert(model_id.to_owned(), arrival);
+        self.tell_own_status(model_id, Delivery::Receiving, progress);
+        self.transmits.push_back(Transmit::Lookup {
+            model_id: model_id.to_owned(),
+            representation: RepresentationId::new(content, method),
+            source_bytes: progress.total as u64,
+        });
+        Ok(())
     }
 
     /// The sender of a channel cannot go on.

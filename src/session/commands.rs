@@ -57,6 +57,7 @@ impl Session {
                     failed: None,
                     received: false,
                     cancelled: false,
+                    loaded: true,
                     offered: None,
                     kept: false,
                     undelivered: false,
@@ -184,20 +185,23 @@ impl Session {
                 Ok(())
             }
             Command::ModelLoaded { model_id } => {
+                if let Some(model) = self.stage.get_mut(&model_id) {
+                    model.loaded = true;
+                }
                 self.tell_own_state(&model_id, Delivery::Shown);
                 Ok(())
             }
             Command::CancelModel { model_id } => self.cancel_model(&model_id),
+            Command::WantModel { model_id } => self.want_again(&model_id),
             Command::Rename { identity } => {
                 self.config.identity.name = visible_name(&identity.name);
                 self.config.identity.colour = identity.colour;
                 self.roster_dirty = true;
                 // A host of ours learns it by a second version message.
-                if let Role::Guest(host) = self.role
-                    && self.peers.get(&host).is_some_and(super::Peer::is_convene)
-                {
-                    let version = self.version_message();
-                    self.send(host, &version);
+                match self.role {
+                    Role::Guest(_) => self.tell_identity(),
+                    Role::Joining(_) => self.renamed_while_joining = true,
+                    Role::Alone | Role::Host => {}
                 }
                 Ok(())
             }
@@ -208,6 +212,17 @@ impl Session {
                 self.leave(LeaveReason::Asked);
                 Ok(())
             }
+        }
+    }
+
+    /// Says our name and colour once more.
+    pub(super) fn tell_identity(&mut self) {
+        self.renamed_while_joining = false;
+        if let Role::Guest(host) = self.role
+            && self.peers.get(&host).is_some_and(super::Peer::is_convene)
+        {
+            let version = self.version_message();
+            self.send(host, &version);
         }
     }
 

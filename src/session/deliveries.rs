@@ -15,6 +15,9 @@ use crate::wire::{Message, Progress, encode_frame, message::ModelStatus};
 /// A receiver says how far it is at most this often.
 const STATUS_INTERVAL: Duration = Duration::from_millis(100);
 
+/// Statuses that are kept of what is not known yet, and told to a newcomer.
+const MOST: usize = 1000;
+
 /// How far a model has come at one receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Delivery {
@@ -60,6 +63,18 @@ pub(super) struct Status {
     pub progress: Progress,
     /// When its first byte came, or when it was queued.
     pub since: Duration,
+}
+
+impl Status {
+    fn message(&self, model_id: &str, device_id: &str) -> Message {
+        Message::ModelStatus(ModelStatus {
+            model_id: model_id.to_owned(),
+            device_id: device_id.to_owned(),
+            state: self.state.as_str().to_owned(),
+            received: self.progress.received as u64,
+            total: self.progress.total as u64,
+        })
+    }
 }
 
 /// By model and by the receiver's device id.
@@ -160,14 +175,37 @@ impl Session {
         }
     }
 
+    /// A model is whole here. What is shown of the same bytes already is shown.
+    pub(super) fn tell_own_arrival(&mut self, model_id: &str) {
+        let state = match self.stage.get(model_id) {
+            Some(model) if model.failed.is_some() => Delivery::Failed,
+            Some(model) if model.loaded => Delivery::Shown,
+            _ => Delivery::Loading,
+        };
+        self.tell_own_state(model_id, state);
+    }
+
+    /// A guest that has just come learns how far all is at the others.
+    pub(super) fn tell_all_statuses(&mut self, peer: PeerId) {
+        let all = self.deliveries.statuses.iter().take(MOST);
+        let all: Vec<Message> = all.map(|((model, device), status)| status.message(model, device)).collect();
+        for message in all {
+            self.send(peer, &message);
+        }
+    }
+
     /// A peer says how far a model is at somebody.
     pub(super) fn read_status(&mut self, peer: PeerId, m: &ModelStatus) {
         let Some(state) = Delivery::parse(&m.state) else { return };
         let host = self.role == Role::Host;
+        // It may overtake the model, or the roster, that it is about.
+        let known = self.stage.get(&m.model_id).is_some() && self.participants.get(&m.device_id).is_some();
+        let its_own = || self.participants.get(&m.device_id).is_some_and(|p| p.peer == Some(peer));
+        let is_convene = self.peers.get(&peer).is_some_and(super::Peer::is_convene);
         if m.device_id == self.config.identity.device_id()
-            || self.stage.get(&m.model_id).is_none()
-            || self.participants.get(&m.device_id).is_none()
-            || (host && !self.may_speak_for(peer, &m.device_id))
+            || !is_convene
+            || (host && !(known && its_own()))
+            || (!known && self.deliveries.statuses.len() >= MOST)
         {
             return;
         }
@@ -200,13 +238,7 @@ impl Session {
         state: Delivery,
         progress: Progress,
     ) {
-        let message = Message::ModelStatus(ModelStatus {
-            model_id: model_id.to_owned(),
-            device_id: device_id.to_owned(),
-            state: state.as_str().to_owned(),
-            received: progress.received as u64,
-            total: progress.total as u64,
-        });
+        let message = Status { state, progress, since: self.now }.message(model_id, device_id);
         let frame = encode_frame(&message.encode());
         let to: Vec<PeerId> =
             self.peers.values().filter(|p| p.is_convene() && Some(p.id) != except).map(|p| p.id).collect();

@@ -144,6 +144,11 @@ pub enum Command {
         /// Which.
         model_id: String,
     },
+    /// Take a model after all whose bytes were cancelled.
+    WantModel {
+        /// Which.
+        model_id: String,
+    },
     /// A new name or colour.
     Rename {
         /// Name and colour; the id stays.

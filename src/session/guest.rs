@@ -47,6 +47,9 @@ impl Session {
         if self.role == Role::Joining(peer) {
             self.role = Role::Guest(peer);
             self.events.push_back(Event::Joined);
+            if self.renamed_while_joining {
+                self.tell_identity();
+            }
             self.send_own_pose(peer);
         }
     }

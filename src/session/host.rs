@@ -79,6 +79,7 @@ impl Session {
         self.send_own_pose(peer);
         if self.peers.get(&peer).is_some_and(|p| p.is_convene()) {
             self.send_seat(peer);
+            self.tell_all_statuses(peer);
         }
         self.roster_dirty = true;
     }

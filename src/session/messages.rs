@@ -428,6 +428,7 @@ impl Session {
             failed: None,
             received: true,
             cancelled: false,
+            loaded: false,
             holdings: Vec::new(),
             offered: None,
             kept: false,
@@ -472,6 +473,7 @@ impl Session {
         let copy = |m: &&Model| m.shared && m.content_id() == Some(content);
         if self.role == Role::Host && maybe_returning && self.stage.models().iter().any(|m| copy(&m)) {
             self.stage.remove(&model_id);
+            self.deliveries.forget_model(&model_id);
             self.events.push_back(Event::ModelClosed { model_id: model_id.clone(), from });
             let close = Message::CloseModel(CloseModel { model_id });
             return self.send(peer, &close);
@@ -498,6 +500,7 @@ impl Session {
             // The same bytes: what was found out about them is still true.
             model.measure = known.measure;
             model.failed = known.failed;
+            model.loaded = known.loaded && known.id == model_id;
         }
         let name = self.stage.get(&model_id).map(|m| m.name.clone()).unwrap_or_default();
         if self.role == Role::Host {
@@ -507,7 +510,7 @@ impl Session {
             self.note_model_received(peer, &model_id);
             self.relay_model(peer, &model_id, payload, !complete);
         }
-        self.tell_own_state(&model_id, Delivery::Loading);
+        self.tell_own_arrival(&model_id);
         self.events.push_back(Event::ModelReceived { model_id, name, glb, from });
     }
 }

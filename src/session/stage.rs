@@ -42,6 +42,8 @@ pub struct Model {
     pub received: bool,
     /// Whether the person here did not want its bytes.
     pub cancelled: bool,
+    /// Whether it is shown here: decoded and prepared.
+    pub loaded: bool,
     /// What of it can be sent in chunks: each way of sending has its own.
     pub holdings: Vec<Arc<Holding>>,
     /// The hash of the file that was offered and is on its way.
@@ -292,6 +294,7 @@ mod tests {
             failed: None,
             received: false,
             cancelled: false,
+            loaded: false,
             holdings: Vec::new(),
             offered: None,
             kept: false,

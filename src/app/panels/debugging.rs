@@ -115,8 +115,10 @@ fn peer_lines(stats: &Stats, meeting: &Meeting, peer: &PeerView, traffic: &Traff
         ui::text(format!("{who}  ({})", peer.client.as_str()), Size::Small, Tone::Accent),
         ui::text(
             format!(
-                "round trip {trip}, {age}, silent {:.0} ms\nout {}/s, in {}/s, {} queued, {} poses dropped",
+                "round trip {trip}, {age}, silent {:.0} ms\nwindow {}, step {}\nout {}/s, in {}/s, {} queued, {} poses dropped",
                 milliseconds(peer.silent_for),
+                bytes(traffic.window_bytes as f64),
+                bytes(traffic.step_bytes as f64),
                 bytes(traffic.send_rate),
                 bytes(traffic.receive_rate),
                 bytes(traffic.queued_bytes as f64),

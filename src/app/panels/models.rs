@@ -14,7 +14,7 @@ use crate::{
         progress::{self, Arrival},
         ui::{self, Element, Size, Tone, Tree},
     },
-    session::{Delivery, ModelView, Phase},
+    session::{Client, Delivery, ModelView, Phase},
 };
 
 /// At whom a model is on its way, by name; of the rest the number is told.
@@ -105,7 +105,7 @@ fn model_card(meeting: &Meeting, model: &ModelView, selected: bool, here: Here) 
     if let Some(error) = &model.failed {
         parts.push(ui::text(format!("Cannot be shown: {error}."), Size::Small, Tone::Error));
     } else if model.cancelled {
-        parts.push(ui::text("Cancelled here; the others go on.", Size::Small, Tone::Warning));
+        parts.push(ui::text("Cancelled here; the others get it.", Size::Small, Tone::Warning));
     } else if here.state != ModelState::Ready {
         let arrival = Arrival::here(model.arriving, meeting.at, here.state);
         parts.push(ui::bar(arrival.share, Tone::Accent));
@@ -121,10 +121,15 @@ fn model_card(meeting: &Meeting, model: &ModelView, selected: bool, here: Here) 
         let share = ui::button(format!("models/share/{id}"), "Share", Action::Share(id.clone()));
         buttons.push(share.toned(Tone::Accent).into());
     }
+    if model.cancelled {
+        let get = ui::button(format!("models/get/{id}"), "Get it after all", Action::WantModel(id.clone()));
+        buttons.push(get.into());
+    }
     if model.arriving.is_some() {
-        buttons.push(
-            ui::button(format!("models/cancel/{id}"), "Cancel", Action::CancelModel(id.clone())).into(),
-        );
+        // Everything goes through the host.
+        let cancel = if meeting.phase == Phase::Hosting { "Cancel for all" } else { "Cancel" };
+        buttons
+            .push(ui::button(format!("models/cancel/{id}"), cancel, Action::CancelModel(id.clone())).into());
     }
     let label = if in_meeting && model.shared { "Close for all" } else { "Close" };
     buttons.push(ui::button(format!("models/close/{id}"), label, Action::CloseModel(id.clone())).into());
@@ -145,6 +150,9 @@ fn facts(model: &ModelView, here: Here) -> String {
         facts.push(format!("{} triangles", progress::grouped(triangles)));
     }
     facts.push(progress::bytes(model.bytes as f64));
+    if model.glb.is_some() {
+        facts.push(if model.exact { "exact" } else { "not exact" }.to_owned());
+    }
     facts.join("  \u{b7}  ")
 }
 
@@ -153,7 +161,14 @@ fn receivers(meeting: &Meeting, model: &ModelView) -> Vec<Element> {
     let waiting: Vec<_> = model.deliveries.iter().collect();
     let whole = model.glb.is_some();
     if waiting.is_empty() {
-        return if whole { vec![ui::text("Everybody has it.", Size::Small, Tone::Dim)] } else { Vec::new() };
+        if !whole {
+            return Vec::new();
+        }
+        // LookSee takes models and says nothing of them.
+        let silent = meeting.participants.iter().any(|p| p.client == Client::LookSee);
+        let text =
+            if silent { "All have it, as far as they tell; LookSee does not." } else { "Everybody has it." };
+        return vec![ui::text(text, Size::Small, Tone::Dim)];
     }
     let mut elements = Vec::new();
     for delivery in waiting.iter().take(RECEIVERS) {
