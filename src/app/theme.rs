@@ -41,7 +41,7 @@ pub mod colour {
     /// Most text.
     pub const TEXT: Color = Color::srgb(0.93, 0.95, 0.97);
     /// Secondary text.
-    pub const DIM: Color = Color::srgb(0.72, 0.77, 0.83);
+    pub const DIM: Color = Color::srgb(0.75, 0.80, 0.86);
     /// What is chosen or grows.
     pub const ACCENT: Color = Color::srgb(0.46, 0.73, 1.0);
     /// A warning's edge.

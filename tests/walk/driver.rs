@@ -58,6 +58,8 @@ pub struct Walk {
     waiting_since: Option<Instant>,
     pointer: Vec2,
     pub folder: PathBuf,
+    /// On these pictures alone the room is drawn as well; on all if none is named.
+    pub with_room: &'static [&'static str],
 }
 
 /// A picture that is not written yet.
@@ -228,7 +230,9 @@ fn take(world: &mut World, walk: &mut Walk, step: Step) -> bool {
         }
         Step::Look(name) => {
             // The room is drawn for pictures only: a processor takes its time for it.
-            draw_room(world, true);
+            let drawn =
+                walk.with_room.is_empty() || walk.with_room.iter().any(|start| name.starts_with(start));
+            draw_room(world, drawn);
             walk.next(Step::LookedAt(name));
             walk.next(Step::Frames(2));
             false

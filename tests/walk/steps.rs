@@ -103,6 +103,10 @@ pub fn walk(size: (u32, u32)) {
     std::fs::create_dir_all(&pictures).unwrap();
     let mut walk = Walk::default();
     walk.folder = pictures;
+    let large = size.0 > 1280;
+    if large {
+        walk.with_room = &["05", "10", "15", "17"];
+    }
     walk.run(|world| driver::draw_room(world, false));
     nothing_open(&mut walk);
     files(&mut walk, received);
@@ -112,7 +116,9 @@ pub fn walk(size: (u32, u32)) {
     as_host(&mut walk);
     options_page(&mut walk);
     keyboard(&mut walk);
-    narrow(&mut walk);
+    if !large {
+        narrow(&mut walk);
+    }
     walk.click("tab/Meeting").click("meeting/leave");
     walk.until("the meeting is over", |world| meeting(world).phase == Phase::Alone);
     app.insert_resource(walk).insert_resource(Company(Grace::new())).add_plugins(driver::plugin);
