@@ -55,7 +55,7 @@ fn person(letter: &str, name: &str, file: &str, walk: Walk) {
     std::fs::copy(model, received.join(file)).unwrap();
     let identity =
         Identity { id: letter.repeat(16), name: name.to_owned(), colour: Colour::PALETTE[name.len() % 8] };
-    let net = Net::start(NetConfig { session: Config::new(identity), pace_megabits: None }).unwrap();
+    let net = Net::start(NetConfig::new(Config::new(identity))).unwrap();
     let loopback = Some([127, 0, 0, 1].into());
     let options = AppOptions {
         host: HostOptions { bind: loopback, port: 0 },

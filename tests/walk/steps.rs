@@ -86,8 +86,7 @@ pub fn walk(size: (u32, u32)) {
     let text = serde_json::json!({ "id": "a".repeat(16), "name": "Ada", "colour": "#4ea1ff" }).to_string();
     std::fs::write(&settings_path, text).unwrap();
     let settings = SettingsFile::open(&settings_path);
-    let net =
-        Net::start(NetConfig { session: Config::new(settings.identity()), pace_megabits: None }).unwrap();
+    let net = Net::start(NetConfig::new(Config::new(settings.identity()))).unwrap();
     let loopback = Some([127, 0, 0, 1].into());
     let options = AppOptions {
         settings: Some(settings),
