@@ -300,8 +300,8 @@ impl Bulk {
             sending.current = None;
             sending.chunks_sent += 1;
         }
-        // The rest of a chunk says nothing of the step.
-        if to < in_all || self.last_step == 0 {
+        // The rest of a chunk or of a window says nothing of the step.
+        if (to < in_all && sending.window.available() > 0) || self.last_step == 0 {
             self.last_step = step;
         }
         self.rate.add(step, now);
