@@ -150,6 +150,12 @@ pub fn core(app: &mut App, options: AppOptions) {
         None => Preferences::new(Settings::default(), None),
         Some(mut file) => {
             notices.extend(file.notice.take());
+            if !file.is_ours() {
+                notices.push(Notice::info(
+                    "Another window uses these settings.",
+                    "What is changed in this one holds until it is closed.",
+                ));
+            }
             let settings = file.settings.clone();
             let keeper = Keeper::start(file);
             if let Err(error) = &keeper {
@@ -166,7 +172,7 @@ pub fn core(app: &mut App, options: AppOptions) {
         .insert_resource(preferences)
         .insert_resource(host)
         .insert_resource(receive)
-        .insert_resource(Joining { waiting: joining.is_some(), address: joining })
+        .insert_resource(Joining { waiting: joining.is_some(), address: joining, port_taken: false })
         .init_state::<AppState>()
         .configure_sets(
             Update,

@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, select};
 use glam::{Quat, Vec3};
 
 use crate::{
@@ -24,6 +24,8 @@ use crate::{
     settings, threads,
 };
 
+/// What its pictures show, in this order.
+pub const PICTURES: [&str; 4] = ["room", "on-its-way", "arrived", "participant"];
 /// How long its model is to be on the way.
 const TRANSFER: Duration = Duration::from_secs(3);
 /// Poses a second.
@@ -85,10 +87,16 @@ pub struct DemoGuest {
 impl DemoGuest {
     /// Joins the meeting on this machine's `port` and opens `model` there, paced
     /// at `pace_megabits` (none: so that it takes about three seconds).
-    pub fn start(port: u16, model: Option<PathBuf>, pace_megabits: Option<f64>) -> io::Result<Self> {
+    /// With a `cue` it waits for that before it comes.
+    pub fn start(
+        port: u16,
+        model: Option<PathBuf>,
+        pace_megabits: Option<f64>,
+        cue: Option<Receiver<()>>,
+    ) -> io::Result<Self> {
         let (stop, stopped) = bounded(0);
         let thread = threads::spawn("demo-guest", move || {
-            if let Err(error) = run(port, model, pace_megabits, &stopped) {
+            if let Err(error) = run(port, model, pace_megabits, cue.as_ref(), &stopped) {
                 tracing::warn!("the demonstration's guest could not take part: {error}");
             }
         })?;
@@ -109,6 +117,7 @@ fn run(
     port: u16,
     model: Option<PathBuf>,
     pace_megabits: Option<f64>,
+    cue: Option<&Receiver<()>>,
     stopped: &Receiver<()>,
 ) -> anyhow::Result<()> {
     let bytes = model.as_ref().and_then(|path| std::fs::metadata(path).ok()).map_or(0, |m| m.len());
@@ -120,7 +129,12 @@ fn run(
         pace_megabits: Some(pace),
         ..NetConfig::new(session::Config::new(identity))
     })?;
-    if stopped.recv_timeout(JOINS_AFTER) != Err(RecvTimeoutError::Timeout) {
+    let after_a_while = crossbeam_channel::after(JOINS_AFTER);
+    let come = match cue {
+        Some(cue) => select! { recv(cue) -> told => told.is_ok(), recv(stopped) -> _ => false },
+        None => select! { recv(after_a_while) -> _ => true, recv(stopped) -> _ => false },
+    };
+    if !come {
         return Ok(());
     }
     net.send(NetCommand::Join { address: format!("127.0.0.1:{port}") })?;

@@ -487,6 +487,8 @@ impl<W: Write> Participant<W> {
                     since: Instant::now(),
                 });
                 held.glb = glb.clone();
+                let received = json!({ "model_id": model_id, "bytes": glb.len() });
+                self.output.event("model_received", received);
                 self.decode(model_id.clone(), glb.clone());
                 return;
             }

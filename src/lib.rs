@@ -104,8 +104,12 @@ pub fn run(command: Option<CliCommand>, files: Vec<PathBuf>, common: Common) -> 
         Start::Join { address } => net.send(NetCommand::Join { address: address.clone() }),
     };
     begun.map_err(io::Error::other)?;
+    let (cue, cued) = crossbeam_channel::bounded(1);
     let _guest = match demo {
-        Some((model, pace)) => Some(DemoGuest::start(demo_port(&net)?, Some(model), pace)?),
+        Some((model, pace)) => {
+            let cued = pictures.is_some().then_some(cued);
+            Some(DemoGuest::start(demo_port(&net)?, Some(model), pace, cued)?)
+        }
         None => None,
     };
     let workers = Workers::start()?;
@@ -119,6 +123,7 @@ pub fn run(command: Option<CliCommand>, files: Vec<PathBuf>, common: Common) -> 
         let options = headless::Options { start, files, limits, net, workers, notice };
         headless::run(options, BufReader::new(io::stdin()), io::stdout(), stop_signal())
     } else {
+        let pictures = pictures.map(|folder| (folder, cue));
         window(Window { start, files, folder, net, workers, settings, pictures, common })
     }
 }
@@ -132,8 +137,8 @@ struct Window {
     net: Net,
     workers: Workers,
     settings: SettingsFile,
-    /// Where pictures of the demonstration go.
-    pictures: Option<PathBuf>,
+    /// Where pictures of the demonstration go, and who is told that its guest may come.
+    pictures: Option<(PathBuf, crossbeam_channel::Sender<()>)>,
     common: Common,
 }
 
@@ -166,7 +171,7 @@ fn window(window: Window) -> io::Result<Ending> {
             shots: common.screenshot.into_iter().map(|(at, path)| (seconds(at), path)).collect(),
             exit_after: common.exit_after.map(seconds),
         },
-        tour: pictures.map(app::tour::Tour::new),
+        tour: pictures.map(|(folder, cue)| app::tour::Tour::new(folder, cue)),
         ..app::AppOptions::new(net, workers)
     };
     Ok(if platform::desktop::run(options).is_success() { Ending::Done } else { Ending::Failed })

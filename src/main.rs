@@ -48,16 +48,18 @@ fn main() -> ExitCode {
 
 /// The demonstration, and where its pictures are.
 fn demonstrate(folder: std::path::PathBuf, common: cli::Common) -> anyhow::Result<bool> {
-    let command = CliCommand::Demo { pictures: Some(folder.clone()) };
+    let pictures = convene::demo::PICTURES.map(|name| folder.join(name).with_extension("png"));
+    // What is there afterwards is new.
+    for picture in pictures.iter().filter(|picture| picture.exists()) {
+        std::fs::remove_file(picture).with_context(|| format!("{} cannot be replaced", picture.display()))?;
+    }
+    let command = CliCommand::Demo { pictures: Some(folder) };
     let ending = convene::run(Some(command), Vec::new(), common)?;
-    let mut pictures: Vec<_> = std::fs::read_dir(&folder)
-        .with_context(|| format!("the folder {} cannot be read", folder.display()))?
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| path.extension().is_some_and(|extension| extension == "png"))
-        .collect();
-    pictures.sort();
-    for picture in pictures {
-        say(picture.display());
+    let (taken, missing): (Vec<_>, Vec<_>) = pictures.iter().partition(|picture| picture.exists());
+    taken.iter().for_each(|picture| say(picture.display()));
+    missing.iter().for_each(|picture| eprintln!("convene: {} could not be taken", picture.display()));
+    if !missing.is_empty() {
+        return Ok(false);
     }
     Ok(ending == Ending::Done)
 }

@@ -116,6 +116,12 @@ impl SettingsFile {
         file
     }
 
+    /// Whether this process is the one that uses them; a second one changes
+    /// nothing in the file.
+    pub fn is_ours(&self) -> bool {
+        self.lock.is_some()
+    }
+
     /// Who this process is in a meeting.
     pub fn identity(&self) -> Identity {
         let id = if self.lock.is_some() { self.settings.id.clone() } else { new_participant_id() };

@@ -39,12 +39,12 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("main", EVERYTHING),
 ];
 const LAYER_1: &[&str] = &[
-    "files", "logbook", "model", "motion", "net", "notice", "opening", "session", "settings", "store",
-    "threads", "transfer", "wire", "workers",
+    "demo", "files", "logbook", "model", "motion", "net", "notice", "opening", "session", "settings",
+    "store", "threads", "transfer", "wire", "workers",
 ];
 const LAYER_1_AND_APP: &[&str] = &[
-    "app", "files", "logbook", "model", "motion", "net", "notice", "opening", "session", "settings", "store",
-    "threads", "transfer", "wire", "workers",
+    "app", "demo", "files", "logbook", "model", "motion", "net", "notice", "opening", "session", "settings",
+    "store", "threads", "transfer", "wire", "workers",
 ];
 const EVERYTHING: &[&str] = &[
     "app", "cli", "demo", "files", "headless", "logbook", "model", "motion", "net", "notice", "opening",

@@ -9,9 +9,10 @@ use super::{
     input::Action,
     link::{Arrived, Meeting, Outgoing},
     preferences::Preferences,
+    ui::{Drafts, FieldId},
 };
 use crate::{
-    net::{NetCommand, NetEvent},
+    net::{NetCommand, NetError, NetEvent},
     session::{Command, Event, Phase},
 };
 
@@ -36,6 +37,8 @@ pub struct Joining {
     pub address: Option<String>,
     /// Whether there is no answer yet.
     pub waiting: bool,
+    /// The port at which meetings are hosted is another program's.
+    pub port_taken: bool,
 }
 
 fn act(
@@ -51,9 +54,13 @@ fn act(
                 *joining = Joining::default();
                 outgoing.write(Outgoing(NetCommand::Host { bind: options.bind, port: options.port }));
             }
+            Action::HostAtAnyPort => {
+                *joining = Joining::default();
+                outgoing.write(Outgoing(NetCommand::Host { bind: options.bind, port: 0 }));
+            }
             Action::Join(address) if !address.trim().is_empty() => {
                 let address = address.trim().to_owned();
-                *joining = Joining { address: Some(address.clone()), waiting: true };
+                *joining = Joining { address: Some(address.clone()), waiting: true, port_taken: false };
                 outgoing.write(Outgoing(NetCommand::Join { address }));
             }
             Action::Leave if meeting.phase != Phase::Alone || joining.waiting => {
@@ -71,15 +78,21 @@ fn follow(
     mut arrived: MessageReader<Arrived>,
     mut joining: ResMut<Joining>,
     mut preferences: ResMut<Preferences>,
+    mut drafts: Option<ResMut<Drafts>>,
 ) {
     for event in arrived.read() {
         match &event.0 {
             NetEvent::Session(Event::Joined) => {
                 joining.waiting = false;
+                // What led nowhere stays in the field, to be mended.
+                if let Some(drafts) = &mut drafts {
+                    drafts.clear(FieldId::Address);
+                }
                 if let Some(address) = &joining.address {
                     preferences.change(|settings| settings.remember_address(address));
                 }
             }
+            NetEvent::HostFailed(NetError::PortInUse { .. }) => joining.port_taken = true,
             NetEvent::Session(Event::Left { .. }) | NetEvent::JoinFailed(_) => {
                 joining.set_if_neq(Joining::default());
             }

@@ -1,12 +1,13 @@
 //! The folder that the Files page shows: received files first, and from there
 //! wherever people keep models.
 //!
-//! Workers read folders and delete files; what they find comes back through a
-//! bounded channel.
+//! A thread `folders` reads them and deletes files: a folder on a server that is
+//! gone can hold whoever looks into it for minutes. What it finds comes back
+//! through a bounded channel.
 
 use std::{
     path::{Path, PathBuf},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use bevy::prelude::*;
@@ -16,7 +17,6 @@ use super::{
     AppSystems,
     input::{Action, OpenFile, Page},
     link::Arrived,
-    models::Jobs,
     notices::Notify,
     panels::Open,
     preferences::ReceiveOptions,
@@ -25,12 +25,15 @@ use crate::{
     files::{Listing, delete_model},
     net::NetEvent,
     notice::Notice,
+    threads,
 };
 
 /// How often a folder that is looked at is read again.
 const LOOK_AGAIN: Duration = Duration::from_secs(2);
-/// Pressing Delete a second time counts within this time.
+/// Pressing Delete a second time counts within this time...
 const SURE_WITHIN: Duration = Duration::from_secs(4);
+/// ...but not before this, lest a double click delete.
+const SURE_AFTER: Duration = Duration::from_millis(600);
 
 pub(super) fn plugin(app: &mut App) {
     app.add_systems(Startup, begin)
@@ -51,9 +54,19 @@ pub struct Browser {
     pub asked: Option<PathBuf>,
     asked_at: Duration,
     next_look: Duration,
+    /// The thread has not answered yet.
     looking: bool,
+    requests: Sender<Request>,
     found: Receiver<Found>,
-    finding: Sender<Found>,
+}
+
+enum Request {
+    /// Read this folder; one that is not there yet may be an empty one.
+    List {
+        folder: PathBuf,
+        may_be_missing: bool,
+    },
+    Delete(PathBuf),
 }
 
 enum Found {
@@ -71,13 +84,19 @@ impl Browser {
         if self.folder != folder {
             folder.clone_into(&mut self.folder);
             self.listing = None;
+            self.looking = false;
         }
         self.next_look = Duration::ZERO;
     }
 }
 
 fn begin(mut commands: Commands, options: Res<ReceiveOptions>) {
+    let (requests, asked) = bounded(8);
     let (finding, found) = bounded(8);
+    // Not joined: it may hang in a folder.
+    if let Err(error) = threads::spawn("folders", move || serve(&asked, &finding)) {
+        warn!("folders cannot be read: {error}");
+    }
     commands.insert_resource(Browser {
         folder: options.folder.clone(),
         listing: None,
@@ -86,9 +105,33 @@ fn begin(mut commands: Commands, options: Res<ReceiveOptions>) {
         asked_at: Duration::ZERO,
         next_look: Duration::ZERO,
         looking: false,
+        requests,
         found,
-        finding,
     });
+}
+
+fn serve(asked: &Receiver<Request>, finding: &Sender<Found>) {
+    for request in asked {
+        let found = match request {
+            Request::List { folder, may_be_missing } => {
+                let listing = match Listing::read(&folder) {
+                    // It is made when the first file comes.
+                    Err(error) if may_be_missing && error.kind() == std::io::ErrorKind::NotFound => {
+                        Ok(Listing { folder: folder.clone(), ..Listing::default() })
+                    }
+                    result => result.map_err(|error| error.to_string()),
+                };
+                Found::Listing(folder, listing)
+            }
+            Request::Delete(path) => Found::Deleted(delete_model(&path).map_err(|error| {
+                let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+                Notice::warning(format!("{name} cannot be deleted: {error}."), "")
+            })),
+        };
+        if finding.send(found).is_err() {
+            return;
+        }
+    }
 }
 
 fn take(
@@ -98,13 +141,15 @@ fn take(
 ) {
     let found: Vec<Found> = browser.found.try_iter().collect();
     for found in found {
-        browser.looking = false;
         match found {
-            Found::Listing(folder, listing) => {
-                if folder == browser.folder && browser.listing.as_ref() != Some(&listing) {
+            Found::Listing(folder, listing) if folder == browser.folder => {
+                browser.looking = false;
+                if browser.listing.as_ref() != Some(&listing) {
                     browser.listing = Some(listing);
                 }
             }
+            // Somebody has gone on meanwhile.
+            Found::Listing(..) => {}
             Found::Deleted(result) => {
                 browser.next_look = Duration::ZERO;
                 if let Err(notice) = result {
@@ -121,10 +166,11 @@ fn take(
 fn act(
     mut actions: MessageReader<Action>,
     mut browser: ResMut<Browser>,
-    jobs: Res<Jobs>,
     time: Res<Time<Real>>,
     mut files: MessageWriter<OpenFile>,
+    mut notices: MessageWriter<Notify>,
 ) {
+    let now = time.elapsed();
     for action in actions.read() {
         match action {
             Action::Browse(folder) => browser.go(folder),
@@ -132,49 +178,38 @@ fn act(
                 files.write(path.clone().into());
             }
             Action::DeleteFile(path) if browser.asked.as_ref() == Some(path) => {
+                if now < browser.asked_at + SURE_AFTER {
+                    continue;
+                }
                 browser.asked = None;
-                let (path, finding) = (path.clone(), browser.finding.clone());
-                let deleting = jobs.submit(move || {
-                    let result = delete_model(&path).map_err(|error| {
-                        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-                        Notice::warning(format!("{name} cannot be deleted: {error}."), "")
-                    });
-                    // Nobody asks any more after the end.
-                    let _ = finding.send(Found::Deleted(result));
-                });
-                browser.looking |= deleting;
+                if browser.requests.try_send(Request::Delete(path.clone())).is_err() {
+                    notices.write(Notify(Notice::warning(
+                        "The file was not deleted: the folders do not answer.",
+                        "Wait a moment and try again.",
+                    )));
+                }
             }
             Action::DeleteFile(path) => {
                 browser.asked = Some(path.clone());
-                browser.asked_at = time.elapsed();
+                browser.asked_at = now;
             }
             _ => {}
         }
     }
-    if browser.asked.is_some() && time.elapsed() > browser.asked_at + SURE_WITHIN {
+    if browser.asked.is_some() && now > browser.asked_at + SURE_WITHIN {
         browser.asked = None;
     }
 }
 
 /// Reads the folder now and then, while somebody looks at it.
-fn look(mut browser: ResMut<Browser>, open: Option<Res<Open>>, jobs: Res<Jobs>, time: Res<Time<Real>>) {
+fn look(mut browser: ResMut<Browser>, open: Option<Res<Open>>, time: Res<Time<Real>>) {
     let seen = open.is_some_and(|open| open.shows(Page::Files));
     if !seen || browser.looking || time.elapsed() < browser.next_look {
         return;
     }
-    let (folder, finding) = (browser.folder.clone(), browser.finding.clone());
-    let is_received = browser.is_received();
-    let begun = Instant::now();
-    browser.looking = jobs.submit(move || {
-        let listing = match Listing::read(&folder) {
-            // It is made when the first file comes.
-            Err(error) if is_received && error.kind() == std::io::ErrorKind::NotFound => {
-                Ok(Listing { folder: folder.clone(), ..Listing::default() })
-            }
-            result => result.map_err(|error| error.to_string()),
-        };
-        debug!("a folder was read in {:?}", begun.elapsed());
-        let _ = finding.send(Found::Listing(folder, listing));
-    });
+    let request = Request::List { folder: browser.folder.clone(), may_be_missing: browser.is_received() };
+    let asked = browser.requests.try_send(request).is_ok();
+    let browser = browser.bypass_change_detection();
+    browser.looking = asked;
     browser.next_look = time.elapsed() + LOOK_AGAIN;
 }

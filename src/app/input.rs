@@ -52,8 +52,8 @@ pub enum Action {
     OriginalAlignment,
     /// Show or hide the list of keys.
     ToggleHelp,
-    /// Hide the list of keys.
-    CloseHelp,
+    /// Hide the list of keys, and notices.
+    Dismiss,
     /// Show this page of the panels.
     ShowPage(Page),
     /// Show or hide the panels.
@@ -70,6 +70,8 @@ pub enum Action {
     Browse(PathBuf),
     /// Host a meeting.
     Host,
+    /// Host a meeting at any port that is free.
+    HostAtAnyPort,
     /// Join the meeting at this address.
     Join(String),
     /// Leave the meeting, or end it, or stop trying to join.

@@ -92,7 +92,7 @@ fn add(added: On<Add, Label>, labels: Query<&Label>, mut commands: Commands) {
             border_radius: BorderRadius::all(px(4)),
             ..default()
         },
-        BackgroundColor(theme::colour::PANEL.with_alpha(0.7)),
+        BackgroundColor(theme::colour::PANEL.with_alpha(0.9)),
         BorderColor::all(colour(label.colour)),
         Pickable::IGNORE,
         children![(theme::text(shown(&label.text), size::SMALL, theme::colour::TEXT), TextLayout::no_wrap())],

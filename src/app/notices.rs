@@ -4,19 +4,25 @@
 
 use std::time::Duration;
 
-use bevy::prelude::*;
+use bevy::{platform::collections::HashMap, prelude::*};
 
-use super::{AppSystems, link::Arrived};
+use super::{
+    AppSystems,
+    input::Action,
+    link::{Arrived, Meeting},
+};
 use crate::{
     net::NetEvent,
     notice::{Notice, Severity},
-    session::{self, Event},
+    session::{self, Event, LeaveReason, Phase, SessionError},
 };
 
 /// How long one stays.
 const SHOWN_FOR: Duration = Duration::from_secs(12);
 /// How long one stays that needs no action.
 const INFORMATION_SHOWN_FOR: Duration = Duration::from_secs(5);
+/// After this much time in a meeting everybody who was there before is known.
+const OTHERS_KNOWN_AFTER: Duration = Duration::from_millis(1500);
 /// Shown at the same time at most.
 const MAXIMUM: usize = 4;
 
@@ -82,7 +88,21 @@ impl Notices {
     }
 }
 
-fn keep(mut notices: ResMut<Notices>, mut new: MessageReader<Notify>, time: Res<Time<Real>>) {
+fn keep(
+    mut notices: ResMut<Notices>,
+    mut new: MessageReader<Notify>,
+    mut actions: MessageReader<Action>,
+    time: Res<Time<Real>>,
+) {
+    for action in actions.read() {
+        match action {
+            Action::Dismiss if !notices.shown.is_empty() => notices.shown.clear(),
+            Action::Copy(_) => {
+                notices.add(Notice::info("The address is on the clipboard.", ""), time.elapsed());
+            }
+            _ => {}
+        }
+    }
     for Notify(notice) in new.read() {
         notices.add(notice.clone(), time.elapsed());
     }
@@ -91,14 +111,33 @@ fn keep(mut notices: ResMut<Notices>, mut new: MessageReader<Notify>, time: Res<
     }
 }
 
-fn from_events(mut arrived: MessageReader<Arrived>, mut notices: MessageWriter<Notify>) {
-    notices.write_batch(arrived.read().filter_map(|event| notice_of(event)).map(Notify));
+/// What is known of the others, to tell who came and who went.
+#[derive(Default)]
+struct Company {
+    names: HashMap<String, String>,
+    /// Since when we are in this meeting; none while a host is being reached.
+    since: Option<Duration>,
+}
+
+fn from_events(
+    mut arrived: MessageReader<Arrived>,
+    meeting: Res<Meeting>,
+    time: Res<Time<Real>>,
+    mut company: Local<Company>,
+    mut notices: MessageWriter<Notify>,
+) {
+    for event in arrived.read() {
+        let notice = match &event.0 {
+            NetEvent::Session(event) => company.notice(event, meeting.phase, time.elapsed()),
+            event => notice_of(event),
+        };
+        notices.write_batch(notice.map(Notify));
+    }
 }
 
 /// What people are told of an event, if anything.
 fn notice_of(event: &NetEvent) -> Option<Notice> {
     match event {
-        NetEvent::Session(event) => session_notice(event),
         NetEvent::HostFailed(error) | NetEvent::JoinFailed(error) | NetEvent::ReceiveFailed(error) => {
             Some(Notice::from(error))
         }
@@ -106,33 +145,58 @@ fn notice_of(event: &NetEvent) -> Option<Notice> {
             format!("A file that was sent here was not taken: {reason}."),
             "Send it again.",
         )),
+        // Somebody else was faster; what was wanted is so.
+        NetEvent::Answer {
+            result: Err(SessionError::NoSuchModel(_) | SessionError::AlreadyHere(_)), ..
+        } => None,
         NetEvent::Answer { result: Err(error), .. } => {
             Some(Notice::warning(format!("That was not possible: {error}."), ""))
         }
-        NetEvent::FileReceived { .. }
-        | NetEvent::Answer { .. }
-        | NetEvent::Listening { .. }
-        | NetEvent::ReceivingFiles { .. }
-        | NetEvent::Stats { .. } => None,
+        _ => None,
     }
 }
 
-fn session_notice(event: &Event) -> Option<Notice> {
-    Some(match event {
-        Event::Joined => Notice::info("You are in the meeting.", ""),
-        Event::ParticipantJoined { id, name, .. } => {
-            let name =
-                if name.is_empty() { format!("LookSee {}", session::device_id_of(id)) } else { name.clone() };
-            Notice::info(format!("{name} has joined."), "")
-        }
-        Event::ModelFailed { error, .. } => Notice::warning(
-            format!("A model cannot be shown: {error}."),
-            "Ask whoever opened it to check the file.",
-        ),
-        Event::PeerMessage { text } => Notice::warning(text.clone(), ""),
-        Event::Left { reason } => Notice::from(reason),
-        _ => return None,
-    })
+impl Company {
+    fn notice(&mut self, event: &Event, phase: Phase, now: Duration) -> Option<Notice> {
+        Some(match event {
+            Event::Joined => {
+                self.since = Some(now);
+                Notice::info("You are in the meeting.", "")
+            }
+            Event::ParticipantJoined { id, name, .. } => {
+                let name = if name.is_empty() {
+                    format!("LookSee {}", session::device_id_of(id))
+                } else {
+                    name.clone()
+                };
+                self.names.insert(id.clone(), name.clone());
+                // Who was there before us has not joined.
+                let settled = |since: Duration| now.saturating_sub(since) >= OTHERS_KNOWN_AFTER;
+                let new = phase == Phase::Hosting || self.since.is_some_and(settled);
+                return new.then(|| Notice::info(format!("{name} has joined."), ""));
+            }
+            Event::ParticipantLeft { id } => {
+                let name = self.names.remove(id)?;
+                // When all is over, nobody has left.
+                let on = matches!(phase, Phase::Hosting | Phase::Guest);
+                return on.then(|| Notice::info(format!("{name} has left."), ""));
+            }
+            Event::ModelFailed { error, .. } => Notice::warning(
+                format!("A model cannot be shown: {error}."),
+                "Ask whoever opened it to check the file.",
+            ),
+            Event::PeerMessage { text } => Notice::warning(text.clone(), ""),
+            Event::Left { reason } => {
+                let was_in = self.since.take().is_some();
+                self.names.clear();
+                if *reason == LeaveReason::Asked && !was_in {
+                    return None;
+                }
+                Notice::from(reason)
+            }
+            _ => return None,
+        })
+    }
 }
 
 #[cfg(test)]

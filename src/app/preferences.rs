@@ -105,20 +105,23 @@ fn act(
     mut receiving: ResMut<Receiving>,
     mut preferences: ResMut<Preferences>,
     mut outgoing: MessageWriter<Outgoing>,
+    mut newest: Local<Option<Identity>>,
 ) {
     for action in actions.read() {
+        // The meeting's view may be some frames old.
+        let me = newest.clone().unwrap_or_else(|| meeting.me.clone());
         match action {
             Action::Rename(name) => {
                 let name = name.split_whitespace().collect::<Vec<_>>().join(" ");
                 // A name that was emptied is not what somebody wants to be called.
-                if !name.is_empty() && name != meeting.me.name {
+                if !name.is_empty() && name != me.name {
                     preferences.change(|settings| settings.name.clone_from(&name));
-                    outgoing.write(become_(Identity { name, ..meeting.me.clone() }));
+                    outgoing.write(rename(newest.insert(Identity { name, ..me })));
                 }
             }
             Action::Recolour(colour) => {
                 preferences.change(|settings| settings.colour = colour.to_string());
-                outgoing.write(become_(Identity { colour: *colour, ..meeting.me.clone() }));
+                outgoing.write(rename(newest.insert(Identity { colour: *colour, ..me })));
             }
             Action::Toggle(switch) => {
                 let on = match switch {
@@ -140,8 +143,8 @@ fn act(
     }
 }
 
-fn become_(identity: Identity) -> Outgoing {
-    Command::Rename { identity }.into()
+fn rename(identity: &Identity) -> Outgoing {
+    Command::Rename { identity: identity.clone() }.into()
 }
 
 fn set(

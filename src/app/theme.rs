@@ -16,20 +16,26 @@ pub mod size {
 pub mod colour {
     use bevy::prelude::Color;
 
-    /// Behind text. So dense that every text on it can be read, whatever is behind.
-    pub const PANEL: Color = Color::srgba(0.07, 0.09, 0.12, 0.92);
-    /// Behind a button under the mouse.
-    pub const HOVER: Color = Color::srgba(1.0, 1.0, 1.0, 0.13);
+    /// Behind text. So dense that every text on it can be read, whatever is behind:
+    /// colours are blended in linear light, in which a little of a bright model is
+    /// much.
+    pub const PANEL: Color = Color::srgba(0.07, 0.09, 0.12, 0.97);
+    /// Behind one thing of a list.
+    pub const CARD: Color = Color::srgb(0.135, 0.16, 0.195);
     /// Behind a button.
-    pub const BUTTON: Color = Color::srgba(1.0, 1.0, 1.0, 0.07);
+    pub const BUTTON: Color = Color::srgb(0.205, 0.235, 0.28);
+    /// Behind a button under the mouse.
+    pub const HOVER: Color = Color::srgb(0.255, 0.292, 0.345);
     /// Behind a button while it is pressed.
-    pub const PRESSED: Color = Color::srgba(1.0, 1.0, 1.0, 0.03);
+    pub const PRESSED: Color = Color::srgb(0.10, 0.22, 0.38);
     /// Behind a button that cannot be used now.
-    pub const DISABLED: Color = Color::srgba(1.0, 1.0, 1.0, 0.03);
+    pub const DISABLED: Color = Color::srgb(0.12, 0.14, 0.17);
     /// Behind the one of several that holds.
-    pub const CHOSEN: Color = Color::srgba(0.22, 0.46, 0.78, 0.55);
+    pub const CHOSEN: Color = Color::srgb(0.15, 0.33, 0.58);
+    /// That, under the mouse.
+    pub const CHOSEN_HOVER: Color = Color::srgb(0.19, 0.38, 0.65);
     /// What bars fill; a switch that is off.
-    pub const TRACK: Color = Color::srgba(1.0, 1.0, 1.0, 0.22);
+    pub const TRACK: Color = Color::srgb(0.36, 0.40, 0.46);
     /// A switch that is on.
     pub const SWITCH_ON: Color = Color::srgb(0.20, 0.50, 0.86);
     /// Around what has the keyboard's focus.
@@ -43,11 +49,11 @@ pub mod colour {
     /// Secondary text.
     pub const DIM: Color = Color::srgb(0.75, 0.80, 0.86);
     /// What is chosen or grows.
-    pub const ACCENT: Color = Color::srgb(0.46, 0.73, 1.0);
+    pub const ACCENT: Color = Color::srgb(0.55, 0.78, 1.0);
     /// A warning's edge.
     pub const WARNING: Color = Color::srgb(0.96, 0.74, 0.26);
     /// An error's edge.
-    pub const ERROR: Color = Color::srgb(1.0, 0.61, 0.58);
+    pub const ERROR: Color = Color::srgb(1.0, 0.64, 0.61);
 }
 
 /// Distance of panels from the window's edge and from each other, logical pixels.
@@ -81,36 +87,43 @@ pub fn panel(node: Node) -> impl Bundle {
 mod tests {
     use super::*;
 
-    /// `over` on `under`, which is opaque.
+    /// `over` on `under`, which is opaque, as the GPU blends them: in linear light.
     fn on(under: Color, over: Color) -> Color {
-        let (u, o) = (under.to_srgba(), over.to_srgba());
-        let mix = |u: f32, o_channel: f32| u * (1.0 - o.alpha) + o_channel * o.alpha;
-        Color::srgb(mix(u.red, o.red), mix(u.green, o.green), mix(u.blue, o.blue))
+        let (u, o) = (under.to_linear(), over.to_linear());
+        Color::from(u * (1.0 - o.alpha) + o * o.alpha).with_alpha(1.0)
     }
 
     /// WCAG 2.1, contrast ratio.
     fn contrast(a: Color, b: Color) -> f32 {
-        let [high, low] = {
-            let [a, b] = [a, b].map(|c| c.luminance());
-            if a > b { [a, b] } else { [b, a] }
-        };
-        (high + 0.05) / (low + 0.05)
+        let [a, b] = [a, b].map(|c| c.luminance());
+        (a.max(b) + 0.05) / (a.min(b) + 0.05)
     }
 
     #[test]
     fn every_text_can_be_read_on_every_panel() {
+        use colour::*;
         for behind in [Color::BLACK, Color::WHITE, Color::srgb(0.9, 0.9, 0.2)] {
-            let panel = on(behind, colour::PANEL);
-            for fill in [Color::NONE, colour::BUTTON, colour::HOVER, colour::PRESSED] {
-                let fill = on(on(panel, colour::BUTTON), fill);
-                let texts = [colour::TEXT, colour::DIM, colour::ACCENT, colour::WARNING, colour::ERROR];
-                for text in texts {
+            let panel = on(behind, PANEL);
+            for fill in [panel, CARD, BUTTON, HOVER, PRESSED] {
+                for text in [TEXT, DIM, ACCENT, WARNING, ERROR] {
                     let ratio = contrast(text, fill);
                     assert!(ratio >= 4.5, "{text:?} on {fill:?}: {ratio}");
                 }
             }
-            assert!(contrast(colour::TEXT, on(panel, colour::CHOSEN)) >= 4.5);
-            assert!(contrast(colour::FOCUS, panel) >= 3.0);
+            for fill in [CHOSEN, CHOSEN_HOVER] {
+                assert!(contrast(TEXT, fill) >= 4.5, "{fill:?}");
+            }
+            assert!(contrast(OFF, DISABLED) >= 4.5);
+            assert!(contrast(FOCUS, panel) >= 3.0 && contrast(TRACK, CARD) >= 1.5);
+        }
+    }
+
+    #[test]
+    fn states_of_a_button_differ() {
+        use colour::*;
+        let states = [BUTTON, HOVER, PRESSED, DISABLED, CHOSEN, CHOSEN_HOVER];
+        for (number, a) in states.iter().enumerate() {
+            assert!(states[number + 1..].iter().all(|b| a != b));
         }
     }
 }

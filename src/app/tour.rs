@@ -11,6 +11,8 @@ use bevy::{
     render::view::screenshot::{Screenshot, ScreenshotCaptured, save_to_disk},
 };
 
+use crossbeam_channel::Sender;
+
 use super::{
     AppSystems,
     link::Meeting,
@@ -18,7 +20,7 @@ use super::{
     participants::{BodyPart, Participant},
     viewer::StartAt,
 };
-use crate::session::Pose;
+use crate::{demo::PICTURES, session::Pose};
 
 /// What does not happen within this time does not happen.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -43,15 +45,15 @@ pub struct Tour {
     begun: Instant,
     /// A picture that is not written yet.
     pending: bool,
+    /// Told when the first picture is taken: the guest may come.
+    cue: Option<Sender<()>>,
 }
 
-/// In this order: what a picture shows.
-pub const STOPS: [&str; 4] = ["room", "on-its-way", "arrived", "participant"];
-
 impl Tour {
-    /// Pictures go into this folder, which is there.
-    pub fn new(folder: PathBuf) -> Self {
-        Self { folder, stop: 0, settled: 0, begun: Instant::now(), pending: false }
+    /// Pictures go into this folder, which is there; `cue` is told when the guest
+    /// may come.
+    pub fn new(folder: PathBuf, cue: Sender<()>) -> Self {
+        Self { folder, stop: 0, settled: 0, begun: Instant::now(), pending: false, cue: Some(cue) }
     }
 }
 
@@ -66,11 +68,14 @@ fn walk(
     mut exit: MessageWriter<AppExit>,
 ) {
     if tour.begun.elapsed() > PATIENCE {
-        error!("the demonstration did not come to the picture \"{}\"", STOPS.get(tour.stop).unwrap_or(&""));
+        error!(
+            "the demonstration did not come to the picture \"{}\"",
+            PICTURES.get(tour.stop).unwrap_or(&"")
+        );
         exit.write(AppExit::error());
         return;
     }
-    let Some(stop) = STOPS.get(tour.stop) else {
+    let Some(stop) = PICTURES.get(tour.stop) else {
         if !tour.pending {
             exit.write(AppExit::Success);
         }
@@ -105,10 +110,15 @@ fn walk(
         return;
     }
     let path = tour.folder.join(stop).with_extension("png");
-    commands
-        .spawn(Screenshot::primary_window())
-        .observe(save_to_disk(path))
-        .observe(|_: On<ScreenshotCaptured>, mut tour: ResMut<Tour>| tour.pending = false);
+    commands.spawn(Screenshot::primary_window()).observe(save_to_disk(path)).observe(
+        |_: On<ScreenshotCaptured>, mut tour: ResMut<Tour>| {
+            tour.pending = false;
+            if let Some(cue) = tour.cue.take() {
+                // It may have ended.
+                let _ = cue.send(());
+            }
+        },
+    );
     (tour.pending, tour.settled) = (true, 0);
     tour.stop += 1;
 }

@@ -7,7 +7,7 @@ use std::{
 };
 
 /// More than this are not listed.
-const MOST: usize = 500;
+const MOST: usize = 200;
 /// Looked at in one folder, whatever they are.
 const MOST_LOOKED_AT: usize = 20_000;
 
@@ -42,7 +42,11 @@ impl Listing {
     /// If the folder cannot be read.
     pub fn read(folder: &Path) -> io::Result<Self> {
         let mut listing = Self { folder: folder.to_owned(), ..Self::default() };
-        for entry in fs::read_dir(folder)?.take(MOST_LOOKED_AT) {
+        for (number, entry) in fs::read_dir(folder)?.enumerate() {
+            if number >= MOST_LOOKED_AT {
+                listing.more = true;
+                break;
+            }
             // One that goes while it is looked at is not there.
             let Ok(entry) = entry else { continue };
             let Ok(name) = entry.file_name().into_string() else { continue };
@@ -59,7 +63,7 @@ impl Listing {
         }
         listing.folders.sort_by_key(|name| name.to_lowercase());
         listing.files.sort_by(|a, b| b.modified.cmp(&a.modified).then_with(|| a.name.cmp(&b.name)));
-        listing.more = listing.folders.len() > MOST || listing.files.len() > MOST;
+        listing.more |= listing.folders.len() > MOST || listing.files.len() > MOST;
         listing.folders.truncate(MOST);
         listing.files.truncate(MOST);
         Ok(listing)

@@ -37,6 +37,9 @@ impl Keeper {
                 let Some(settings) = slot.lock().unwrap_or_else(PoisonError::into_inner).take() else {
                     return;
                 };
+                if !file.is_ours() {
+                    return;
+                }
                 file.settings = settings;
                 if let Err(error) = file.save() {
                     let notice = Notice::warning(

@@ -46,6 +46,8 @@ pub enum Step {
     Key(KeyCode, Key, Option<String>, bool),
     /// Let so many frames pass.
     Frames(u32),
+    /// Let this time pass.
+    Pause(Duration),
     /// A picture, and a look at the layout.
     Look(String),
     LookedAt(String),
@@ -99,8 +101,9 @@ impl Walk {
     pub fn write(&mut self, text: &str) -> &mut Self {
         for character in text.chars() {
             let key = Key::Character(character.to_string().into());
-            // Which key it was does not matter to a field; one that would do something elsewhere.
-            self.steps.push_back(Step::Key(KeyCode::KeyN, key, Some(character.to_string()), false));
+            // Which key it was does not matter to a field; these would do something elsewhere.
+            let code = if self.steps.len().is_multiple_of(2) { KeyCode::KeyH } else { KeyCode::KeyW };
+            self.steps.push_back(Step::Key(code, key, Some(character.to_string()), false));
         }
         self
     }
@@ -108,6 +111,11 @@ impl Walk {
     pub fn look(&mut self, name: &str) -> &mut Self {
         self.steps.push_back(Step::Frames(SETTLES));
         self.steps.push_back(Step::Look(name.to_owned()));
+        self
+    }
+
+    pub fn pause(&mut self, time: Duration) -> &mut Self {
+        self.steps.push_back(Step::Pause(time));
         self
     }
 
@@ -222,6 +230,15 @@ fn take(world: &mut World, walk: &mut Walk, step: Step) -> bool {
                 walk.next(Step::Key(code, key, text, true));
             }
             false
+        }
+        Step::Pause(time) => {
+            let since = *walk.waiting_since.get_or_insert_with(Instant::now);
+            if since.elapsed() < time {
+                walk.next(Step::Pause(time));
+                return false;
+            }
+            walk.waiting_since = None;
+            true
         }
         Step::Frames(0) => true,
         Step::Frames(count) => {

@@ -93,7 +93,12 @@ fn cut_off(world: &World, text: &Seen) -> Option<String> {
     let layout = world.get::<TextLayoutInfo>(text.entity)?;
     let scale = node.inverse_scale_factor;
     let clip = world.get::<CalculatedClip>(text.entity).map(|clip| clip.clip.width() * scale);
-    let room = clip.unwrap_or(f32::MAX).min(text.rect.width().max(node.size().x * scale));
+    // On a button it has to fit onto that.
+    let on = std::iter::successors(Some(text.entity), |&e| world.get::<ChildOf>(e).map(ChildOf::parent))
+        .find(|&e| world.get::<Control>(e).is_some() && world.get::<EditableText>(e).is_none())
+        .and_then(|e| world.get::<ComputedNode>(e))
+        .map_or(f32::MAX, |node| node.size().x * scale);
+    let room = clip.unwrap_or(f32::MAX).min(on).min(text.rect.width().max(node.size().x * scale));
     let wide = layout.size.x * scale;
     (wide > room + SLACK).then(|| format!("\"{}\" is cut off: {wide} of {room} pixels", text.what))
 }

@@ -13,13 +13,14 @@ use convene::{
         AppOptions, Open,
         attendance::{HostOptions, Joining},
         browser::Browser,
-        input::Page,
+        input::{Me, Page},
         link::{Link, Meeting},
         models::{Model, ModelState},
         notices::Notices,
         preferences::{Preferences, ReceiveOptions, Receiving},
         statistics::Statistics,
-        ui::Control,
+        theme::colour,
+        ui::{Control, Drafts, FieldId},
     },
     net::{Net, NetConfig},
     platform::desktop,
@@ -77,6 +78,7 @@ pub fn walk(size: (u32, u32)) {
     let folder = tempfile::tempdir().unwrap();
     let received = folder.path().join("received");
     std::fs::create_dir_all(received.join("older models")).unwrap();
+    std::fs::create_dir_all(received.join(LONG_NAME.replace(".glb", " and what else was measured"))).unwrap();
     for (from, to) in
         [("molecule.glb", "molecule.glb"), ("brain-surface.glb", LONG_NAME), ("molecule.glb", "unwanted.glb")]
     {
@@ -131,12 +133,39 @@ pub fn walk(size: (u32, u32)) {
 fn nothing_open(walk: &mut Walk) {
     walk.until("the window is there", |world| driver::find(world, "tab/Models").is_some());
     walk.look("01-models-empty");
-    walk.click("models/keys");
-    walk.frames(3);
-    walk.key(KeyCode::Escape, Key::Escape);
-    walk.frames(3);
+    help(walk, "models/keys");
+    // How a button looks in each of its states.
+    walk.frames(2);
+    fill_is(walk, "models/files", colour::BUTTON);
+    walk.point("models/files").frames(2);
+    fill_is(walk, "models/files", colour::HOVER);
     walk.click("models/files");
     walk.until("the files are shown", |world| world.resource::<Open>().shows(Page::Files));
+}
+
+/// Where the head was.
+#[derive(Resource)]
+struct StoodAt(Vec3);
+
+fn help_is_shown(world: &mut World) -> bool {
+    let mut named = world.query::<&Name>();
+    named.iter(world).any(|name| name.as_str() == "help")
+}
+
+/// A button that shows the list of keys, which Escape hides.
+fn help(walk: &mut Walk, button: &str) {
+    walk.click(button);
+    walk.until("the keys are listed", help_is_shown);
+    walk.key(KeyCode::Escape, Key::Escape);
+    walk.until("the list is gone", |world| !help_is_shown(world));
+}
+
+fn fill_is(walk: &mut Walk, id: &'static str, fill: Color) {
+    walk.run(move |world| {
+        let mut controls = world.query::<(&Control, &BackgroundColor)>();
+        let found: Vec<Color> = controls.iter(world).filter(|(c, _)| c.id == id).map(|(_, b)| b.0).collect();
+        assert_eq!(found, [fill], "how {id} looks");
+    });
 }
 
 fn files(walk: &mut Walk, received: PathBuf) {
@@ -165,6 +194,11 @@ fn files(walk: &mut Walk, received: PathBuf) {
     // The question may have been taken back while the picture was taken.
     walk.run(|world| world.resource_mut::<Browser>().asked = None);
     walk.click("files/delete/unwanted.glb").click("files/delete/unwanted.glb");
+    walk.run(|world| {
+        assert!(world.resource::<Browser>().asked.is_some(), "a double click deletes nothing");
+    });
+    walk.pause(std::time::Duration::from_millis(700));
+    walk.click("files/delete/unwanted.glb");
     walk.until("the file is gone", move |_| !received.join("unwanted.glb").exists());
     walk.click("files/open/molecule.glb");
     walk.until("the molecule is shown", |world| is_ready(world, "molecule.glb"));
@@ -183,12 +217,23 @@ fn as_guest(walk: &mut Walk, surface: PathBuf, silent: &str) {
     page(walk, Page::Meeting);
     walk.look("06-meeting-alone");
     // Somewhere where nobody is.
+    fill_is(walk, "meeting/join", colour::DISABLED);
+    walk.run(|world| {
+        let head = world.resource::<Me>().body.head.position;
+        world.insert_resource(StoodAt(head));
+    });
     walk.click("field/address").write("127.0.0.1:9").click("meeting/join");
+    walk.run(|world| {
+        let head = world.resource::<Me>().body.head.position;
+        assert_eq!(head, world.resource::<StoodAt>().0, "who types does not fly");
+        assert!(meeting(world).models.iter().all(|m| m.shown), "who types hides nothing");
+    });
     walk.until("nobody is there", |world| notice_says(world, "no meeting is open there"));
     walk.look("07-meeting-join-failed");
+    walk.key(KeyCode::Escape, Key::Escape);
+    walk.until("Escape puts notices away", |world| world.resource::<Notices>().iter().next().is_none());
     walk.run(|world| {
-        let numbers: Vec<u64> = world.resource::<Notices>().iter().map(|shown| shown.number).collect();
-        numbers.into_iter().for_each(|number| world.resource_mut::<Notices>().dismiss(number));
+        assert_eq!(world.resource::<Drafts>().get(FieldId::Address), "127.0.0.1:9", "it can be mended");
     });
     walk.click("field/address");
     walk.run(|world| {
@@ -292,6 +337,12 @@ fn as_host(walk: &mut Walk) {
 fn options_page(walk: &mut Walk) {
     page(walk, Page::Options);
     walk.look("16-options");
+    walk.click("field/name").write("Nobody").key(KeyCode::Escape, Key::Escape);
+    walk.frames(4);
+    walk.run(|world| {
+        assert_eq!(meeting(world).me.name, "Ada", "Escape leaves all as it was");
+        assert_eq!(world.resource::<Drafts>().get(FieldId::Name), "Ada");
+    });
     walk.click("field/name").write("Ada Lovelace").key(KeyCode::Enter, Key::Enter);
     walk.until("the name is new", |world| meeting(world).me.name == "Ada Lovelace");
     walk.until("she knows", |world| {
@@ -313,10 +364,7 @@ fn options_page(walk: &mut Walk) {
     });
     walk.frames(20);
     walk.look("17-debugging");
-    walk.click("options/keys");
-    walk.frames(3);
-    walk.key(KeyCode::Escape, Key::Escape);
-    walk.frames(3);
+    help(walk, "options/keys");
     walk.key(KeyCode::F3, Key::F3);
     walk.until("F3 hides it", |world| !world.resource::<Statistics>().shown);
 }
@@ -328,7 +376,7 @@ fn keyboard(walk: &mut Walk) {
     walk.key(KeyCode::F2, Key::F2);
     walk.until("F2 unfolds them", |world| world.resource::<Open>().dock);
     walk.key(KeyCode::F1, Key::F1);
-    walk.frames(3);
+    walk.until("F1 lists the keys", help_is_shown);
     walk.look("19-help");
     walk.key(KeyCode::Escape, Key::Escape);
     // By Tab alone every control of every page can be reached.
@@ -356,6 +404,8 @@ fn reach_all(walk: &mut Walk, seen: BTreeSet<String>) {
     walk.key(KeyCode::Tab, Key::Tab);
     walk.run(move |world| {
         let id = focused(world).expect("Tab gives the focus to something");
+        let entity = world.resource::<InputFocus>().get().unwrap();
+        assert!(layout::seen(world, entity).is_some(), "{id} has the focus and cannot be seen");
         let mut seen = seen;
         if seen.insert(id) {
             return reach_all(&mut world.resource_mut::<Walk>(), seen);

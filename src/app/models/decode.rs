@@ -55,11 +55,6 @@ impl Jobs {
         let (done, results) = bounded(MAXIMUM_RESULTS);
         Self { workers, limits, done, results }
     }
-
-    /// Something else that takes longer than a frame; whether there was room for it.
-    pub(in crate::app) fn submit(&self, job: impl FnOnce() + Send + 'static) -> bool {
-        self.workers.submit(job).is_ok()
-    }
 }
 
 /// What a worker has finished.

@@ -20,6 +20,8 @@ use crate::{
     session::PeerView,
 };
 
+/// Connections that are shown; of the rest the number is told.
+const PEERS: usize = 5;
 /// Lines of the log that are shown.
 const LOG_LINES: usize = 6;
 
@@ -85,8 +87,11 @@ fn page(statistics: &Statistics, meeting: &Meeting, now: Instant) -> Vec<Element
     if stats.peers.is_empty() {
         page.push(dim("No connections.".to_owned()));
     }
-    for (peer, traffic) in &stats.peers {
+    for (peer, traffic) in stats.peers.iter().take(PEERS) {
         page.extend(peer_lines(stats, meeting, peer, traffic));
+    }
+    if stats.peers.len() > PEERS {
+        page.push(dim(format!("and {} more connections", stats.peers.len() - PEERS)));
     }
     page.push(dim(format!("Threads: {}", stats.threads.join(", "))));
     if stats.lost_events > 0 {

@@ -1,6 +1,9 @@
 //! The dock: tabs, and below them the page that is chosen.
 
-use bevy::{input_focus::tab_navigation::TabGroup, prelude::*};
+use bevy::{
+    input_focus::{InputFocus, tab_navigation::TabGroup},
+    prelude::*,
+};
 
 use super::Places;
 use crate::app::{
@@ -104,6 +107,9 @@ fn update(
     mut tabs: Single<(Entity, &mut Tree), With<Tabs>>,
     mut dock: Single<&mut Node, (With<Dock>, Without<PagePlace>)>,
     mut pages: Query<(&PagePlace, &mut Node)>,
+    mut roots: Query<(Entity, &PageRoot, &mut Tree), Without<Tabs>>,
+    mut focus: ResMut<InputFocus>,
+    parents: Query<&ChildOf>,
     mut commands: Commands,
 ) {
     if !open.is_changed() {
@@ -112,6 +118,16 @@ fn update(
     dock.width = if open.dock { px(WIDTH) } else { auto() };
     for (PagePlace(page), mut node) in &mut pages {
         node.display = if open.shows(*page) { Display::Flex } else { Display::None };
+    }
+    // A page that is not shown is empty, so that Tab does not step into it.
+    for (root, page, mut tree) in &mut roots {
+        if !open.shows(page.0) {
+            let within = |entity: Entity| parents.iter_ancestors(entity).any(|parent| parent == root);
+            if focus.get().is_some_and(within) {
+                focus.clear();
+            }
+            ui::show(&mut commands, root, &mut tree, Vec::new());
+        }
     }
     let (entity, tree) = &mut *tabs;
     let fold_label = if open.dock { "\u{25b8}" } else { "\u{25c2} Panels" };

@@ -1,6 +1,6 @@
 //! The Files page: received files, and any other folder.
 
-use std::time::SystemTime;
+use std::{path::PathBuf, time::SystemTime};
 
 use bevy::prelude::*;
 
@@ -26,15 +26,21 @@ fn update(
     browser: Res<Browser>,
     preferences: Res<Preferences>,
     receiving: Res<Receiving>,
-    mut roots: Query<(Entity, &PageRoot, &mut Tree)>,
+    mut roots: Query<(Entity, &PageRoot, &mut Tree, &mut ScrollPosition)>,
+    mut folder: Local<PathBuf>,
     mut commands: Commands,
 ) {
     if !open.shows(Page::Files) {
         return;
     }
-    let Some((root, _, mut tree)) = roots.iter_mut().find(|(_, page, _)| page.0 == Page::Files) else {
+    let Some((root, _, mut tree, mut scroll)) = roots.iter_mut().find(|(_, page, ..)| page.0 == Page::Files)
+    else {
         return;
     };
+    if *folder != browser.folder {
+        folder.clone_from(&browser.folder);
+        scroll.0 = Vec2::ZERO;
+    }
     let state = State {
         browser: &browser,
         opens_new: preferences.get().open_new_files,

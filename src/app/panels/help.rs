@@ -28,7 +28,7 @@ fn toggle(
     let was_open = !panel.is_empty();
     let open = actions.read().fold(was_open, |open, action| match action {
         Action::ToggleHelp => !open,
-        Action::CloseHelp => false,
+        Action::Dismiss => false,
         _ => open,
     });
     match (was_open, open) {

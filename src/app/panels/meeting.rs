@@ -70,14 +70,21 @@ fn alone(state: &State<'_>) -> Vec<Element> {
     let start = ui::button("meeting/host", "Start a meeting", Action::Host).toned(Tone::Accent).wide();
     let join = ui::button("meeting/join", "Join", Action::Join(state.typed.to_owned()))
         .enabled_if(!state.typed.trim().is_empty());
-    let mut page = vec![
-        start.into(),
-        ui::text("Others see the models that are open here.", Size::Small, Tone::Dim),
+    let mut page =
+        vec![start.into(), ui::text("Others see the models that are open here.", Size::Small, Tone::Dim)];
+    if state.joining.port_taken {
+        let text = "Another program, maybe a second window, has the port at which meetings are found.";
+        page.push(ui::text(text, Size::Small, Tone::Warning));
+        let anywhere = ui::button("meeting/host-anywhere", "Start at another port", Action::HostAtAnyPort);
+        page.push(ui::row([anywhere.into()]));
+        page.push(ui::text("The address then has a number behind a colon.", Size::Small, Tone::Dim));
+    }
+    page.extend([
         ui::line(),
         ui::text("Join a meeting", Size::Body, Tone::Plain),
-        ui::field(FieldId::Address, "", "address of the host"),
+        ui::field(FieldId::Address, state.typed, "address of the host"),
         ui::row([join.into()]),
-    ];
+    ]);
     if state.addresses.is_empty() {
         let hint = "The host sees the address on its Meeting page, such as 192.168.1.20.";
         page.push(ui::text(hint, Size::Small, Tone::Dim));
@@ -139,8 +146,8 @@ fn guest(state: &State<'_>) -> Vec<Element> {
 
 /// Everybody, ourselves first.
 fn people(meeting: &Meeting) -> Vec<Element> {
-    let count = meeting.participants.len() + 1;
-    let title = if count == 1 { "Only you are here".to_owned() } else { format!("{count} people") };
+    let count = meeting.participants.iter().filter(|p| p.presence != Presence::Away).count() + 1;
+    let title = if count == 1 { "Only you are here".to_owned() } else { format!("{count} people here") };
     let mut people = vec![ui::text(title, Size::Body, Tone::Plain)];
     if count == 1 && meeting.phase == Phase::Hosting {
         let hint = "Others join with Convene or with LookSee, in the same network.";
@@ -150,9 +157,12 @@ fn people(meeting: &Meeting) -> Vec<Element> {
     people.push(person(me.device_id(), &format!("{} (you)", me.name), me.colour, "Convene", true));
     for p in &meeting.participants {
         let peer = meeting.peers.iter().find(|peer| peer.device_id == p.device_id);
-        let client = match p.client {
-            Client::Convene => "Convene",
-            Client::LookSee => "LookSee",
+        // A guest's only connection is the host's.
+        let client = match (p.client, meeting.phase == Phase::Guest && peer.is_some()) {
+            (Client::Convene, false) => "Convene",
+            (Client::Convene, true) => "host, Convene",
+            (Client::LookSee, false) => "LookSee",
+            (Client::LookSee, true) => "host, LookSee",
         };
         let state = match p.presence {
             Presence::Live => match peer.and_then(|peer| peer.round_trip) {

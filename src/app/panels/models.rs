@@ -1,7 +1,5 @@
 //! The Models page: what is open, how far it is here and at the others.
 
-use std::time::Duration;
-
 use bevy::prelude::*;
 
 use super::dock::{Open, PageRoot};
@@ -160,7 +158,7 @@ fn receivers(meeting: &Meeting, model: &ModelView) -> Vec<Element> {
     let mut elements = Vec::new();
     for delivery in waiting.iter().take(RECEIVERS) {
         let took = meeting.at.saturating_sub(delivery.since);
-        let arrival = Arrival::there(delivery.state, delivery.progress, took.max(Duration::ZERO));
+        let arrival = Arrival::there(delivery.state, delivery.progress, took);
         let colour =
             meeting.participants.iter().find(|p| p.device_id == delivery.device_id).map(|p| p.colour);
         let tone = match delivery.state {

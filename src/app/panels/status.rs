@@ -87,8 +87,9 @@ fn page(meeting: &Meeting, address: Option<String>, joining: bool, frames: Optio
         }
     }
     if let Some(frames) = frames {
-        let text =
-            format!("{:.1} ms a frame, {:.0} a second", frames.median.as_secs_f64() * 1e3, frames.rate);
+        let milliseconds = |time: std::time::Duration| time.as_secs_f64() * 1e3;
+        let (usual, longest) = (milliseconds(frames.median), milliseconds(frames.longest));
+        let text = format!("{usual:.1} ms a frame, {longest:.0} ms the longest");
         page.push(ui::text(text, Size::Small, Tone::Dim));
     }
     page

@@ -1,5 +1,7 @@
 //! Elements to entities.
 
+use std::collections::VecDeque;
+
 use bevy::{
     input_focus::tab_navigation::TabIndex,
     picking::hover::Hovered,
@@ -14,7 +16,7 @@ use super::{
     controls::{FieldOf, Hint, Presses, Switches},
     element::{Button, Element, Field, Kind, Size, Tone},
     ellipsis::Ellipsis,
-    style::{Look, Looks},
+    style::{Look, TrackOf},
 };
 use crate::app::theme::{colour, size};
 
@@ -35,6 +37,8 @@ struct Branch {
     part: Option<Entity>,
     key: Option<String>,
     kind: Kind,
+    /// Just made: what it shows is still to be put.
+    fresh: bool,
     children: Vec<Branch>,
 }
 
@@ -45,13 +49,12 @@ pub fn show(commands: &mut Commands, root: Entity, tree: &mut Tree, elements: Ve
 
 fn bring_in_line(commands: &mut Commands, parent: Entity, old: &mut Vec<Branch>, new: Vec<Element>) {
     let before: Vec<Entity> = old.iter().map(|branch| branch.entity).collect();
-    let mut rest = std::mem::take(old);
+    let mut rest = VecDeque::from(std::mem::take(old));
     for element in new {
         let same =
             rest.iter().position(|branch| branch.key == element.key && branch.kind.is_like(&element.kind));
-        let mut branch = match same {
-            Some(at) => {
-                let mut branch = rest.remove(at);
+        let mut branch = match same.and_then(|at| rest.remove(at)) {
+            Some(mut branch) => {
                 if branch.kind != element.kind {
                     change(commands, &branch, &element.kind);
                     branch.kind = element.kind;
@@ -87,7 +90,7 @@ fn make(commands: &mut Commands, key: Option<String>, kind: Kind) -> Branch {
                 flex_shrink: 0.0,
                 ..default()
             };
-            (commands.spawn((node, BackgroundColor(colour::BUTTON), Pickable::IGNORE)).id(), None)
+            (commands.spawn((node, BackgroundColor(colour::CARD), Pickable::IGNORE)).id(), None)
         }
         Kind::Text { .. } => (commands.spawn(Pickable::IGNORE).id(), None),
         Kind::Name { .. } => {
@@ -132,11 +135,12 @@ fn make(commands: &mut Commands, key: Option<String>, kind: Kind) -> Branch {
             (commands.spawn((node, BackgroundColor(colour::TRACK), Pickable::IGNORE)).id(), None)
         }
     };
-    let branch = Branch { entity, part, key, kind, children: Vec::new() };
+    let mut branch = Branch { entity, part, key, kind, fresh: true, children: Vec::new() };
     if let Some(id) = branch.kind.id() {
         commands.entity(entity).insert(Control { id });
     }
     change(commands, &branch, &branch.kind);
+    branch.fresh = false;
     branch
 }
 
@@ -166,6 +170,7 @@ fn make_button(commands: &mut Commands, button: &Button) -> (Entity, Option<Enti
         justify_content: JustifyContent::Center,
         width: if button.wide { percent(100) } else { auto() },
         min_width: px(0),
+        overflow: if button.wide { Overflow::clip() } else { Overflow::visible() },
         ..default()
     };
     let part = commands.spawn((Pickable::IGNORE, TextLayout::no_wrap())).id();
@@ -200,7 +205,7 @@ fn make_switch(commands: &mut Commands) -> (Entity, Option<Entity>) {
     let label = commands.spawn((Node { flex_shrink: 1.0, ..default() }, Pickable::IGNORE)).id();
     let widget = (Checkbox, TabIndex(0), Hovered::default(), Outline::new(px(2), px(1), Color::NONE));
     let entity = commands.spawn((node, widget)).add_children(&[track, label]).id();
-    commands.entity(track).insert(Looks::Track(entity));
+    commands.entity(track).insert(TrackOf(entity));
     (entity, Some(label))
 }
 
@@ -234,7 +239,7 @@ fn make_field(commands: &mut Commands, field: &Field) -> (Entity, Option<Entity>
             TextFont::from_font_size(size::BODY),
             TextColor(colour::TEXT),
             TextLayout::no_wrap(),
-            FieldOf(field.id),
+            FieldOf { id: field.id, described: field.text.clone() },
             Control { id: format!("field/{}", field.id.as_str()) },
         ))
         .id();
@@ -259,7 +264,7 @@ fn change(commands: &mut Commands, branch: &Branch, to: &Kind) {
         }
         Kind::Line => {}
         Kind::Card { selected } => {
-            let edge = if *selected { colour::ACCENT } else { Color::NONE };
+            let edge = if *selected { colour::ACCENT } else { colour::CARD };
             commands.entity(branch.entity).insert(BorderColor::all(edge));
         }
         Kind::Text { text, size, tone } => {
@@ -272,7 +277,15 @@ fn change(commands: &mut Commands, branch: &Branch, to: &Kind) {
         Kind::Button(button) => {
             let Button { label, action, enabled, chosen, tone, .. } = button;
             let small = Size::Small.pixels();
-            commands.entity(part).insert(written(label, small, tone.colour()));
+            if button.wide {
+                let before = match &branch.kind {
+                    Kind::Button(before) if !branch.fresh => Some(&before.label),
+                    _ => None,
+                };
+                put_name(commands, part, label, small, tone.colour(), before);
+            } else {
+                commands.entity(part).insert(written(label, small, tone.colour()));
+            }
             let look = Look::Button { text: part, tone: tone.colour(), chosen: *chosen };
             let mut entity = commands.entity(branch.entity);
             entity.insert((Presses(action.clone()), look));
@@ -297,7 +310,7 @@ fn change(commands: &mut Commands, branch: &Branch, to: &Kind) {
                 _ => String::new(),
             };
             if had != text {
-                commands.queue(super::controls::SetField { id: field.id, text });
+                commands.queue(super::controls::DescribeField { id: field.id, text });
             }
         }
         Kind::Bar { share, tone } => {
@@ -323,10 +336,28 @@ fn change(commands: &mut Commands, branch: &Branch, to: &Kind) {
     }
 }
 
+/// A text that loses its middle where it does not fit; one that stays the same
+/// stays as it was shortened.
+fn put_name(
+    commands: &mut Commands,
+    part: Entity,
+    text: &str,
+    size: f32,
+    tone: Color,
+    before: Option<&String>,
+) {
+    let mut part = commands.entity(part);
+    part.insert((TextFont::from_font_size(size), TextColor(tone)));
+    if before.is_none_or(|before| before != text) {
+        part.insert((Text::new(text), Ellipsis::new(text)));
+    }
+}
+
+/// What cannot be used is not stepped to by Tab either.
 fn enable(entity: &mut EntityCommands, enabled: bool) {
     if enabled {
-        entity.remove::<InteractionDisabled>();
+        entity.remove::<InteractionDisabled>().insert(TabIndex(0));
     } else {
-        entity.insert(InteractionDisabled);
+        entity.insert((InteractionDisabled, TabIndex(-1)));
     }
 }

@@ -34,8 +34,12 @@ pub(super) struct Presses(pub Action);
 pub(super) struct Switches(pub Switch);
 
 /// The field that people fill in.
-#[derive(Component, Debug, Clone, Copy)]
-pub(super) struct FieldOf(pub FieldId);
+#[derive(Component, Debug, Clone)]
+pub(super) struct FieldOf {
+    pub id: FieldId,
+    /// What the page says that it holds.
+    pub described: String,
+}
 
 /// Shown while this field is empty.
 #[derive(Component, Debug, Clone, Copy)]
@@ -46,6 +50,11 @@ pub(super) struct Hint(pub Entity);
 pub struct Drafts(HashMap<FieldId, String>);
 
 impl Drafts {
+    /// Nothing is in it any more.
+    pub fn clear(&mut self, id: FieldId) {
+        self.0.remove(&id);
+    }
+
     /// What this field holds; empty if it is not there.
     pub fn get(&self, id: FieldId) -> &str {
         self.0.get(&id).map_or("", String::as_str)
@@ -70,51 +79,80 @@ fn switched(change: On<ValueChange<bool>>, switches: Query<&Switches>, mut actio
 }
 
 fn edited(change: On<TextEditChange>, fields: Query<(&FieldOf, &EditableText)>, mut drafts: ResMut<Drafts>) {
-    if let Ok((FieldOf(id), text)) = fields.get(change.event_target()) {
+    if let Ok((field, text)) = fields.get(change.event_target()) {
         let text = text.value().to_string();
-        if drafts.get(*id) != text {
-            drafts.0.insert(*id, text);
+        if drafts.get(field.id) != text {
+            drafts.0.insert(field.id, text);
         }
     }
 }
 
 fn key_in_field(
     mut key: On<FocusedInput<KeyboardInput>>,
-    fields: Query<(&FieldOf, &EditableText)>,
+    mut fields: Query<(&FieldOf, &mut EditableText)>,
     mut focus: ResMut<InputFocus>,
     mut actions: MessageWriter<Action>,
+    mut commands: Commands,
 ) {
-    let Ok((FieldOf(id), text)) = fields.get(key.focused_entity) else { return };
+    let Ok((field, mut text)) = fields.get_mut(key.focused_entity) else { return };
     if key.input.state != ButtonState::Pressed || text.is_composing() {
         return;
     }
     match key.input.key_code {
         KeyCode::Enter | KeyCode::NumpadEnter => {
             key.propagate(false);
-            if id.acts_when_left() {
+            if field.id.acts_when_left() {
                 // Leaving does it.
                 focus.clear();
             } else {
-                actions.write(id.action(text.value().to_string()));
+                actions.write(field.id.action(text.value().to_string()));
             }
         }
         KeyCode::Escape => {
             key.propagate(false);
+            if field.id.acts_when_left() {
+                fill(&mut text, &field.described);
+                commands.entity(key.focused_entity).insert(Left);
+            }
             focus.clear();
         }
         _ => {}
     }
 }
 
+/// It is being left by Escape: what was typed is not meant.
+#[derive(Component)]
+struct Left;
+
 fn left_field(
     lost: On<FocusLost>,
-    fields: Query<(&FieldOf, &EditableText)>,
+    mut fields: Query<(&FieldOf, &mut EditableText, Has<Left>)>,
     mut actions: MessageWriter<Action>,
+    mut commands: Commands,
 ) {
-    if let Ok((FieldOf(id), text)) = fields.get(lost.entity)
-        && id.acts_when_left()
-    {
-        actions.write(id.action(text.value().to_string()));
+    let Ok((field, mut text, escaped)) = fields.get_mut(lost.entity) else { return };
+    if !field.id.acts_when_left() {
+        return;
+    }
+    if escaped {
+        commands.entity(lost.entity).remove::<Left>();
+        return;
+    }
+    let typed = text.value().to_string();
+    let trimmed = typed.split_whitespace().collect::<Vec<_>>().join(" ");
+    if trimmed.is_empty() || trimmed == field.described {
+        fill(&mut text, &field.described);
+    } else {
+        actions.write(field.id.action(typed));
+    }
+}
+
+fn fill(field: &mut EditableText, text: &str) {
+    field.queue_edit(TextEdit::SelectAll);
+    if text.is_empty() {
+        field.queue_edit(TextEdit::Delete);
+    } else {
+        field.queue_edit(TextEdit::Insert(text.into()));
     }
 }
 
@@ -125,22 +163,25 @@ fn show_hints(fields: Query<&EditableText>, mut hints: Query<(&Hint, &mut Visibi
     }
 }
 
-/// Fills a field in, unless somebody is at it.
-pub(super) struct SetField {
+/// The page says that a field holds something else; it is filled in, unless
+/// somebody is at it.
+pub(super) struct DescribeField {
     pub id: FieldId,
     pub text: String,
 }
 
-impl Command for SetField {
+impl Command for DescribeField {
     type Out = ();
 
     fn apply(self, world: &mut World) {
         let focus = world.get_resource::<InputFocus>().and_then(InputFocus::get);
-        let mut fields = world.query::<(Entity, &FieldOf, &mut EditableText)>();
-        for (entity, FieldOf(id), mut text) in fields.iter_mut(world) {
-            if *id == self.id && Some(entity) != focus {
-                text.queue_edit(TextEdit::SelectAll);
-                text.queue_edit(TextEdit::Insert(self.text.as_str().into()));
+        let mut fields = world.query::<(Entity, &mut FieldOf, &mut EditableText)>();
+        for (entity, mut field, mut text) in fields.iter_mut(world) {
+            if field.id == self.id {
+                field.described.clone_from(&self.text);
+                if Some(entity) != focus && text.value().to_string() != self.text {
+                    fill(&mut text, &self.text);
+                }
             }
         }
     }

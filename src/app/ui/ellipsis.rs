@@ -30,7 +30,7 @@ fn shorten(
     nodes: Query<&ComputedNode>,
 ) {
     for (mut ellipsis, mut text, layout, parent) in &mut texts {
-        let Ok(room) = nodes.get(parent.parent()).map(|node| node.size().x) else { continue };
+        let Ok(room) = nodes.get(parent.parent()).map(room_in) else { continue };
         if std::mem::take(&mut ellipsis.bypass_change_detection().fresh) || room <= 0.0 {
             continue;
         }
@@ -51,6 +51,11 @@ fn shorten(
             text.0 = shortened(&ellipsis.full, kept);
         }
     }
+}
+
+/// Physical pixels that a node has for what is in it.
+fn room_in(node: &ComputedNode) -> f32 {
+    node.size().x - node.padding().min_inset.x - node.padding().max_inset.x
 }
 
 /// With at most so many characters of it.

@@ -22,12 +22,9 @@ pub(super) enum Look {
     Field,
 }
 
-/// A part that looks as its control's state is.
+/// The track of this switch.
 #[derive(Component, Debug, Clone, Copy)]
-pub(super) enum Looks {
-    /// The track of this switch.
-    Track(Entity),
-}
+pub(super) struct TrackOf(pub Entity);
 
 fn controls(
     focus: Res<InputFocus>,
@@ -70,7 +67,8 @@ fn controls(
         let fill = match (disabled, pressed, hovered.get()) {
             (true, ..) => colour::DISABLED,
             (_, true, _) => colour::PRESSED,
-            (_, _, true) if rest != colour::CHOSEN => colour::HOVER,
+            (_, _, true) if rest == colour::CHOSEN => colour::CHOSEN_HOVER,
+            (_, _, true) => colour::HOVER,
             _ => rest,
         };
         match background {
@@ -108,10 +106,10 @@ fn set_border(commands: &mut Commands, entity: Entity, border: Option<Mut<Border
 
 fn tracks(
     switches: Query<(Has<Checked>, Has<InteractionDisabled>)>,
-    mut tracks: Query<(&Looks, &mut Node, Option<&mut BackgroundColor>, Entity)>,
+    mut tracks: Query<(&TrackOf, &mut Node, Option<&mut BackgroundColor>, Entity)>,
     mut commands: Commands,
 ) {
-    for (Looks::Track(switch), mut node, background, entity) in &mut tracks {
+    for (TrackOf(switch), mut node, background, entity) in &mut tracks {
         let Ok((on, disabled)) = switches.get(*switch) else { continue };
         let side = if on { JustifyContent::FlexEnd } else { JustifyContent::FlexStart };
         if node.justify_content != side {

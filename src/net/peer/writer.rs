@@ -27,6 +27,22 @@ const UNSENT_MOST: u32 = 256 << 10;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 const EXTENDED_USER_TIMEOUT: Duration = Duration::from_secs(15);
 
+/// Whether the system holds so little unsent that more may follow. A write would
+/// not tell: the kernel fills a segment of up to 64 KiB that it has begun,
+/// whatever the mark says; asking whether it is writable heeds the mark.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn has_room(stream: &mio::net::TcpStream) -> bool {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let mut asked = [PollFd::new(stream, PollFlags::OUT)];
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    !matches!(poll(&mut asked, Some(&now)), Ok(0))
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+fn has_room(_: &mio::net::TcpStream) -> bool {
+    true
+}
+
 pub(super) struct Writer {
     pub stream: mio::net::TcpStream,
     pub poll: Poll,
@@ -126,6 +142,11 @@ impl Writer {
             self.batch.extend_from_slice(&next.tail);
         }
         if self.batch.len() >= BATCH_BYTES || !outbox.bulk().is_ready() {
+            return;
+        }
+        if !has_room(&self.stream) {
+            // The next writability wakes us; the time is for systems that would not.
+            self.pause = Some(Duration::from_millis(20));
             return;
         }
         let mut limit = usize::MAX;

@@ -105,8 +105,10 @@ fn give(mut clipboard: ResMut<Clipboard>, mut system: ResMut<System>) {
     if let Some(Ok(text)) = text
         && text != system.known
         && !text.is_empty()
+        && system.requests.try_send(Request::Put(text.clone())).is_ok()
     {
-        let _ = system.requests.try_send(Request::Put(text.clone()));
+        // What was being fetched is older.
+        system.fetched.try_iter().for_each(drop);
         system.known = text;
     }
 }

@@ -1,6 +1,6 @@
 //! Keys: what each does, and the list of them for people.
 
-use bevy::prelude::*;
+use bevy::{input::keyboard::Key, input_focus::InputFocus, prelude::*};
 
 use crate::app::{
     AppSystems, Keys,
@@ -42,34 +42,59 @@ const LIST: Keys = Keys(&[
             ("Tab, Shift+Tab, Space", "next control, previous, press it"),
             ("F3", "what the network does"),
             ("F1, ?", "this list"),
+            ("Esc", "leave a field, put away this list and notices"),
         ],
     ),
 ]);
 
 pub(super) fn plugin(app: &mut App) {
-    app.insert_resource(LIST).add_systems(Update, act.in_set(AppSystems::Input).run_if(not(is_typing)));
+    app.insert_resource(LIST)
+        .add_systems(Update, (everywhere, letters.run_if(not(is_typing))).in_set(AppSystems::Input));
 }
 
-fn act(keys: Res<ButtonInput<KeyCode>>, mut actions: MessageWriter<Action>) {
-    let shift = keys.any_pressed([KeyCode::ShiftLeft, KeyCode::ShiftRight]);
+/// Keys that are no text: they work in a field, too.
+fn everywhere(
+    keys: Res<ButtonInput<KeyCode>>,
+    mut focus: ResMut<InputFocus>,
+    mut actions: MessageWriter<Action>,
+) {
+    for key in keys.get_just_pressed() {
+        actions.write(match key {
+            KeyCode::F1 => Action::ToggleHelp,
+            KeyCode::F2 => Action::TogglePanels,
+            KeyCode::F3 => Action::Toggle(Switch::Debugging),
+            KeyCode::Escape => {
+                if focus.get().is_some() {
+                    focus.clear();
+                }
+                Action::Dismiss
+            }
+            _ => continue,
+        });
+    }
+}
+
+fn letters(
+    keys: Res<ButtonInput<KeyCode>>,
+    signs: Res<ButtonInput<Key>>,
+    mut actions: MessageWriter<Action>,
+) {
     if keys.any_pressed([KeyCode::ControlLeft, KeyCode::ControlRight, KeyCode::AltLeft, KeyCode::AltRight]) {
         return;
     }
+    // Where it is depends on the keyboard.
+    if signs.just_pressed(Key::Character("?".into())) {
+        actions.write(Action::ToggleHelp);
+    }
     for key in keys.get_just_pressed() {
-        let action = match key {
+        actions.write(match key {
             KeyCode::KeyN => Action::NextModel,
             KeyCode::KeyP => Action::PreviousModel,
             KeyCode::KeyH => Action::ToggleSelected,
             KeyCode::Delete => Action::CloseSelected,
             KeyCode::KeyK => Action::Toggle(Switch::KeepAligned),
             KeyCode::KeyO => Action::OriginalAlignment,
-            KeyCode::F1 => Action::ToggleHelp,
-            KeyCode::F2 => Action::TogglePanels,
-            KeyCode::F3 => Action::Toggle(Switch::Debugging),
-            KeyCode::Slash if shift => Action::ToggleHelp,
-            KeyCode::Escape => Action::CloseHelp,
             _ => continue,
-        };
-        actions.write(action);
+        });
     }
 }
