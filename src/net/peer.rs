@@ -27,7 +27,8 @@ use crate::{
     session::{CloseCause, PeerId},
     threads,
     transfer::{
-        BulkConfig, Holding, Inbound, Outbox, Outgoing, Priority, TooSlow, WindowError, automatic_step,
+        BulkConfig, Credit, Holding, Inbound, Outbox, Outgoing, Priority, TooSlow, WindowError,
+        automatic_step,
     },
     wire::{FrameAssembler, Limits},
 };
@@ -271,9 +272,24 @@ impl PeerHandle {
         self.needs_wake = true;
     }
 
-    /// A ping was answered.
+    /// A ping was answered. Also the moment to see which channels have stalled, so
+    /// that others get their credit.
     pub fn round_trip(&mut self, round_trip: Duration) {
-        self.shared.inbound().round_trip(round_trip, self.shared.now());
+        let credits = {
+            let mut inbound = self.shared.inbound();
+            let now = self.shared.now();
+            inbound.round_trip(round_trip, now);
+            inbound.grants(now)
+        };
+        self.push_credits(credits);
+    }
+
+    fn push_credits(&mut self, credits: Vec<Credit>) {
+        if !credits.is_empty() {
+            let mut outbox = self.shared.outbox();
+            credits.into_iter().for_each(|credit| outbox.push_credit(credit));
+            self.needs_wake = true;
+        }
     }
 
     /// Takes chunks over a channel that is being asked for.
@@ -284,9 +300,7 @@ impl PeerHandle {
             inbound.open(channel, holding, priority, now);
             inbound.grants(now)
         };
-        let mut outbox = self.shared.outbox();
-        credits.into_iter().for_each(|credit| outbox.push_credit(credit));
-        self.needs_wake = true;
+        self.push_credits(credits);
     }
 
     /// Takes no more over a channel.
@@ -296,10 +310,8 @@ impl PeerHandle {
             inbound.close(channel);
             inbound.grants(self.shared.now())
         };
-        let mut outbox = self.shared.outbox();
-        outbox.drop_credit(channel);
-        credits.into_iter().for_each(|credit| outbox.push_credit(credit));
-        self.needs_wake = true;
+        self.shared.outbox().drop_credit(channel);
+        self.push_credits(credits);
     }
 
     /// Sends chunks over a channel.

@@ -300,8 +300,8 @@ impl Bulk {
             sending.current = None;
             sending.chunks_sent += 1;
         }
-        // The rest of a chunk says nothing of the step.
-        if to < in_all || self.last_step == 0 {
+        // The rest of a chunk or of a window says nothing of the step.
+        if (to < in_all && sending.window.available() > 0) || self.last_step == 0 {
             self.last_step = step;
         }
         self.rate.add(step, now);
@@ -346,6 +346,28 @@ mod tests {
         let first_hidden = order.iter().position(|o| o.1 == 1).unwrap();
         assert!(order[first_hidden..].iter().all(|o| o.1 == 1), "hidden ones are last");
         assert!(bulk.is_empty());
+    }
+
+    #[test]
+    fn each_level_of_handlers_chooses_the_step() {
+        let mut bulk = Bulk::new();
+        open(&mut bulk, 1, 200_000, true);
+        bulk.credit(1, 1 << 20).unwrap();
+        let bytes = |bulk: &mut Bulk| {
+            let (head, tail) = bulk.next(usize::MAX, NOW).unwrap();
+            head.len() + tail.len() - bulk::DATA_FRAME_HEAD_BYTES
+        };
+        assert_eq!(bytes(&mut bulk), super::super::DEFAULT_STEP);
+        bulk.steps().set_connection(Some(Arc::new(|_| 1000)));
+        assert_eq!(bytes(&mut bulk), 1000);
+        bulk.set_channel_step(
+            1,
+            Some(Arc::new(|context| if context.chunk_left > 90_000 { 500 } else { 700 })),
+        );
+        assert_eq!((bytes(&mut bulk), bulk.last_step()), (500, 500));
+        bulk.set_channel_step(1, None);
+        assert_eq!(bytes(&mut bulk), 1000);
+        assert_eq!(bulk.next(64, NOW).map(|(_, tail)| tail.len()), Some(64), "no more than the pace allows");
     }
 
     #[test]

@@ -22,7 +22,7 @@ pub const TARGET: Duration = Duration::from_millis(10);
 pub const INITIAL: u64 = 16 << 10;
 /// The largest.
 pub const LARGEST: u64 = 8 << 20;
-/// The best of so many epochs is the bandwidth.
+/// So many epochs tell the bandwidth.
 const EPOCHS: usize = 10;
 const EPOCH: Duration = Duration::from_millis(100);
 /// An epoch of a slow link lasts until so many frames have come, lest a frame
@@ -156,20 +156,22 @@ impl Tuner {
 
     /// Bytes a second, from the last epochs; before the first is over, zero.
     ///
-    /// Between their mean and the best of them. Where the round trip is short
+    /// Between their mean and the second best. Where the round trip is short
     /// beside the target, a window from the mean lets the rate double within a
     /// round, so nothing is lost by it; and on a link that loses packets, where
-    /// bytes come in bursts, the best is what the link never holds, and would be
-    /// paid for in waiting. Where the round trip is long, growth is slow and the
-    /// best is the safer guess.
+    /// bytes come in bursts, more would be paid for in waiting. Where the round trip
+    /// is long, growth is slow and the second best is the safer guess. The best is
+    /// no guide: bytes that were held up somewhere come faster than any link.
     pub fn bandwidth(&self) -> f64 {
         if self.epochs.is_empty() {
             return 0.0;
         }
-        let best = self.epochs.iter().copied().fold(0.0, f64::max);
+        let mut sorted: Vec<f64> = self.epochs.iter().copied().collect();
+        sorted.sort_by(f64::total_cmp);
+        let good = sorted.get(sorted.len().saturating_sub(2)).copied().unwrap_or_default();
         let mean = self.epochs.iter().sum::<f64>() / self.epochs.len() as f64;
         let idle = self.idle_round_trip().unwrap_or_default().as_secs_f64();
-        mean + (best - mean) * idle / (idle + TARGET.as_secs_f64())
+        mean + (good - mean).max(0.0) * idle / (idle + TARGET.as_secs_f64())
     }
 
     /// Bytes that may be on their way now.

@@ -679,6 +679,7 @@ impl World {
                     Transmit::RoundTrip { peer, round_trip } => {
                         let at = self.incoming(peer);
                         self.pipes[at].inbound.get_mut().unwrap().round_trip(round_trip, now);
+                        self.grant(at);
                     }
                     Transmit::Receive { peer, channel, holding, priority } => {
                         let at = self.incoming(peer);

@@ -474,3 +474,31 @@ fn slow_links_get_it_packed_and_everybody_the_very_file() {
     assert!(is_whole(&world, late, &file), "who comes late");
     assert!(world.sent_bytes(End::Node(host), End::Node(late)) < file.len() / 3);
 }
+
+#[test]
+fn a_model_that_stalls_stops_no_other() {
+    let mut world = World::new(37);
+    let host = world.add_host(config('a', "Ada"));
+    let [sender, other] = [('b', "Bob"), ('c', "Cid")].map(|(letter, name)| {
+        let guest = world.add(config(letter, name));
+        world.join(guest, host);
+        guest
+    });
+    world.run(ms(300));
+    // The sender falls silent at half of its model, which the other is waiting for
+    // with all the credit that there is.
+    world.set_rate(End::Node(sender), End::Node(host), 1_000_000);
+    world.do_command(sender, open("stalls", &file(8)));
+    world.run(secs(1));
+    world.freeze(End::Node(sender), End::Node(host), true);
+    world.run(ms(300));
+    let file = glb(5, 8 * CHUNK_BYTES - 9);
+    world.do_command(host, open("goes on", &file));
+    world.run(secs(2));
+    let view = world.view(other);
+    let model = view.models.iter().find(|m| m.id == "goes on").expect("it was offered");
+    assert_eq!(model.glb.as_ref(), Some(&file));
+    world.freeze(End::Node(sender), End::Node(host), false);
+    world.run(secs(3));
+    assert!(world.view(other).models.iter().all(|m| m.glb.is_some()));
+}

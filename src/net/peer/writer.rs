@@ -20,7 +20,7 @@ const BATCH_BYTES: usize = 64 << 10;
 const STEP_BYTES: usize = 128 << 10;
 /// The same for a Convene peer: within these, as its link needs it.
 #[cfg(any(target_os = "linux", target_os = "android"))]
-const UNSENT_LEAST: u32 = 4 << 10;
+const UNSENT_LEAST: u32 = 8 << 10;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 const UNSENT_MOST: u32 = 256 << 10;
 /// A Convene peer answers pings whatever else it does.
@@ -175,10 +175,15 @@ impl Writer {
         let begins = extended && !std::mem::replace(&mut self.extended, extended);
         #[cfg(any(target_os = "linux", target_os = "android"))]
         if extended {
-            // What lies unsent in the system cannot be overtaken any more: two and a half
+            // What lies unsent in the system cannot be overtaken any more: four
             // milliseconds of the link are enough to keep it busy.
             let rate = self.shared.outbox().bulk().rate();
-            let wanted = ((rate * 0.0025) as u32).clamp(UNSENT_LEAST, UNSENT_MOST);
+            // Before the rate is known the first windows are limit enough.
+            let wanted = if rate > 0.0 {
+                ((rate * 0.004) as u32).clamp(UNSENT_LEAST, UNSENT_MOST)
+            } else {
+                UNSENT_MOST
+            };
             if begins || wanted >= 2 * self.unsent_limit || wanted * 2 <= self.unsent_limit {
                 self.unsent_limit = wanted;
                 let socket = socket2::SockRef::from(&self.stream);
