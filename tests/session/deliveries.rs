@@ -130,3 +130,63 @@ fn looksee_peers_hear_nothing_of_it() {
     world.run(secs(2));
     assert!(world.types_heard(script).iter().all(|&t| t < 0x40), "{:?}", world.types_heard(script));
 }
+
+#[test]
+fn what_was_cancelled_can_be_had_after_all() {
+    let mut world = World::new(46);
+    let [_, bob, cid] = three(&mut world);
+    let file = noise(200_000);
+    world.do_command(bob, open("m", &file));
+    world.run(ms(1000));
+    world.do_command(cid, Command::CancelModel { model_id: "m".into() });
+    world.run(secs(3));
+    assert!(world.view(cid).models[0].glb.is_none());
+    world.do_command(cid, Command::WantModel { model_id: "m".into() });
+    world.run(secs(4));
+    assert_eq!(world.view(cid).models[0].glb.as_ref(), Some(&file));
+    let at_cid = |world: &World| {
+        seen_by(world, bob, "m").into_iter().find(|(label, ..)| label == "Cid").map(|(_, state, _)| state)
+    };
+    assert_eq!(at_cid(&world), Some(Delivery::Loading));
+    assert!(world.command(cid, Command::WantModel { model_id: "m".into() }).is_err(), "it is here");
+    world.do_command(cid, Command::ModelLoaded { model_id: "m".into() });
+    world.run(ms(300));
+    assert_eq!(at_cid(&world), None);
+}
+
+/// Bytes that cannot be packed.
+fn noise(bytes: usize) -> bytes::Bytes {
+    let mut noise = vec![0; bytes];
+    blake3::Hasher::new().finalize_xof().fill(&mut noise);
+    noise.into()
+}
+
+#[test]
+fn who_comes_again_has_what_is_shown_already() {
+    let mut world = World::new(47);
+    let [host, bob, _] = three(&mut world);
+    world.do_command(host, open("m", &noise(20_000)));
+    world.run(secs(2));
+    world.do_command(bob, Command::ModelLoaded { model_id: "m".into() });
+    world.run(ms(300));
+    world.do_command(bob, Command::Leave);
+    world.run(ms(500));
+    world.join(bob, host);
+    world.run(secs(1));
+    assert_eq!(world.model_ids(bob), ["m"]);
+    let at_bob = |world: &World| seen_by(world, host, "m").into_iter().any(|(label, ..)| label == "Bob");
+    assert!(!at_bob(&world), "it is on the screen there: {:?}", seen_by(&world, host, "m"));
+}
+
+#[test]
+fn who_comes_late_learns_how_far_the_others_are() {
+    let mut world = World::new(48);
+    let [host, bob, _] = three(&mut world);
+    world.do_command(bob, open("m", &noise(200_000)));
+    world.run(ms(700));
+    let late = world.add(config('d', "Dora"));
+    world.join(late, host);
+    world.run(ms(300));
+    let seen = seen_by(&world, late, "m");
+    assert!(seen.iter().any(|(label, state, _)| label == "Cid" && *state == Delivery::Receiving), "{seen:?}");
+}

@@ -258,3 +258,14 @@ fn a_new_name_and_colour_reach_everybody() {
         assert_eq!((seen.label.as_str(), seen.colour.0), ("Grace Hopper", [1, 2, 3]), "seen by {seen_by}");
     }
 }
+
+#[test]
+fn a_name_that_is_changed_while_joining_counts() {
+    let mut world = World::new(78);
+    let host = world.add_host(config('a', "Ada"));
+    let guest = world.add(config('b', "Bob"));
+    world.join(guest, host);
+    world.do_command(guest, convene::session::Command::Rename { identity: identity('b', "Robert") });
+    world.run(ms(500));
+    assert_eq!(world.participant(host, "bbbbbbbb").unwrap().label, "Robert");
+}
