@@ -197,6 +197,7 @@ pub fn core(app: &mut App, options: AppOptions) {
             preferences::plugin,
             browser::plugin,
             statistics::plugin,
+            progress::plugin,
             notices::plugin,
         ));
     if let Some(tour) = options.tour {

@@ -12,7 +12,7 @@ use super::{
     labels::{self, Screen},
     link::Meeting,
     models::{Model, ModelState, Stands},
-    progress::Arrival,
+    progress::{Arrival, Speeds},
     theme::{self, colour, size},
 };
 use crate::session::Measure;
@@ -197,6 +197,7 @@ fn unbox(removed: On<Remove, Boxed>, boxed: Query<&Boxed>, mut commands: Command
 
 fn update_cards(
     meeting: Res<Meeting>,
+    speeds: Res<Speeds>,
     models: Query<(&Model, &ModelState, &Boxed)>,
     children: Query<&Children>,
     mut bars: Query<&mut Node, With<Bar>>,
@@ -204,7 +205,7 @@ fn update_cards(
 ) {
     for (model, state, boxed) in &models {
         let Some(view) = meeting.model(&model.id) else { continue };
-        let arrival = Arrival::here(view.arriving, meeting.at, *state);
+        let arrival = Arrival::here(view.arriving, speeds.of(&view.id, None), *state);
         for child in children.iter_descendants(boxed.card) {
             if let Ok(mut bar) = bars.get_mut(child) {
                 let width = px((arrival.share * BAR_WIDTH).round());

@@ -163,3 +163,10 @@ fn send_body(mut link: ResMut<Link>, me: Res<Me>, time: Res<Time<Real>>) {
     let stamp = u64::try_from(now.as_nanos()).unwrap_or(u64::MAX);
     link.net.set_body(me.body, stamp);
 }
+
+#[cfg(test)]
+impl From<SessionView> for Meeting {
+    fn from(view: SessionView) -> Self {
+        Self(Arc::new(view))
+    }
+}

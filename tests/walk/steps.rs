@@ -271,6 +271,10 @@ fn as_guest(walk: &mut Walk, surface: PathBuf, silent: &str) {
         hers.deliveries.iter().any(|d| d.state == Delivery::Cancelled)
     });
     walk.look("11-models-cancelled");
+    about_model(walk, "get", "brain-surface.glb");
+    walk.until("it goes on", |world| {
+        model(world, "brain-surface.glb").is_some_and(|m| !m.cancelled && m.arriving.is_some())
+    });
     about_model(walk, "close", "brain-surface.glb");
     walk.until("it is closed for her, too", |world| {
         grace(world).view().models.iter().all(|m| m.name != "brain-surface.glb")

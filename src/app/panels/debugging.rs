@@ -110,12 +110,17 @@ fn peer_lines(stats: &Stats, meeting: &Meeting, peer: &PeerView, traffic: &Traff
     let who = participant.map_or_else(|| format!("connection {}", peer.peer.0), |p| p.label.clone());
     let trip = peer.round_trip.map_or("no pings".to_owned(), |trip| format!("{:.1} ms", milliseconds(trip)));
     let age = stats.pose_ages.iter().find(|(id, _)| *id == peer.device_id).and_then(|(_, age)| *age);
+    let late = stats.pose_latencies.iter().find(|(id, _)| *id == peer.device_id);
+    let late = late.map_or(String::new(), |(_, late)| {
+        let [median, p99, display] = [late.wire_median, late.wire_p99, late.display].map(milliseconds);
+        format!(", {median:.0} to {p99:.0} ms late, shown {display:.0} ms later")
+    });
     let age = age.map_or("no pose".to_owned(), |age| format!("pose {:.0} ms old", milliseconds(age)));
     vec![
         ui::text(format!("{who}  ({})", peer.client.as_str()), Size::Small, Tone::Accent),
         ui::text(
             format!(
-                "round trip {trip}, {age}, silent {:.0} ms\nwindow {}, step {}\nout {}/s, in {}/s, {} queued, {} poses dropped",
+                "round trip {trip}, {age}{late}, silent {:.0} ms\nwindow {}, step {}\nout {}/s, in {}/s, {} queued, {} poses dropped",
                 milliseconds(peer.silent_for),
                 bytes(traffic.window_bytes as f64),
                 bytes(traffic.step_bytes as f64),

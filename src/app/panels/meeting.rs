@@ -186,3 +186,47 @@ fn person(key: &str, label: &str, colour: Colour, state: &str, live: bool) -> El
     ])
     .keyed(key)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::session::{Config, Identity, Session};
+
+    fn lines(
+        phase: Phase,
+        joining: &Joining,
+        typed: &str,
+        addresses: &[String],
+    ) -> (Vec<String>, Vec<String>) {
+        let identity = Identity { id: "a".repeat(16), name: "Ada".into(), colour: Colour([9; 3]) };
+        let view = Session::new(Config::new(identity)).view(Duration::ZERO);
+        let meeting = Meeting::from(crate::session::SessionView { phase, ..view });
+        let state = State { meeting: &meeting, address: Some("10.0.0.1".into()), joining, addresses, typed };
+        let page = page(&state);
+        let lines = page.iter().flat_map(Element::lines).collect();
+        (lines, page.iter().flat_map(Element::controls).collect())
+    }
+
+    #[test]
+    fn what_can_be_done_in_each_phase() {
+        let none = Joining::default();
+        let (_, controls) = lines(Phase::Alone, &none, " ", &[]);
+        assert_eq!(controls, ["meeting/host", "field/address"], "nothing to join yet");
+        let (_, controls) = lines(Phase::Alone, &none, "10.0.0.2", &["lab".into()]);
+        assert_eq!(
+            controls,
+            ["meeting/host", "field/address", "meeting/join", "meeting/again/lab", "meeting/forget/lab"]
+        );
+        let taken = Joining { port_taken: true, ..Joining::default() };
+        assert!(lines(Phase::Alone, &taken, "", &[]).1.contains(&"meeting/host-anywhere".to_owned()));
+        let waiting = Joining { address: Some("lab".into()), waiting: true, port_taken: false };
+        let (said, controls) = lines(Phase::Alone, &waiting, "", &[]);
+        assert!(said[0].contains("Reaching lab"), "{said:?}");
+        assert_eq!(controls, ["meeting/stop"]);
+        let (said, controls) = lines(Phase::Hosting, &none, "", &[]);
+        assert!(said.contains(&"10.0.0.1".to_owned()) && said.contains(&"Only you are here".to_owned()));
+        assert_eq!(controls, ["meeting/copy", "meeting/leave"]);
+    }
+}

@@ -11,7 +11,7 @@ use crate::{
         labels,
         link::Meeting,
         models::{Model, ModelState, Opening, Shape},
-        progress::{self, Arrival},
+        progress::{self, Arrival, Speeds},
         ui::{self, Element, Size, Tone, Tree},
     },
     session::{Client, Delivery, ModelView, Phase},
@@ -36,6 +36,7 @@ fn update(
     meeting: Res<Meeting>,
     selected: Res<Selected>,
     opening: Res<Opening>,
+    speeds: Res<Speeds>,
     models: Query<(&Model, &ModelState, Option<&Shape>)>,
     mut roots: Query<(Entity, &PageRoot, &mut Tree)>,
     mut commands: Commands,
@@ -54,13 +55,14 @@ fn update(
         })
     };
     let opening: Vec<&str> = opening.iter().map(String::as_str).collect();
-    ui::show(&mut commands, root, &mut tree, page(&meeting, selected.id(&meeting), &opening, here));
+    ui::show(&mut commands, root, &mut tree, page(&meeting, selected.id(&meeting), &opening, &speeds, here));
 }
 
 fn page(
     meeting: &Meeting,
     selected: Option<&str>,
     opening: &[&str],
+    speeds: &Speeds,
     here: impl Fn(&str) -> Here,
 ) -> Vec<Element> {
     let mut page = Vec::new();
@@ -74,7 +76,7 @@ fn page(
         ]));
     }
     for model in &meeting.models {
-        page.push(model_card(meeting, model, selected == Some(model.id.as_str()), here(&model.id)));
+        page.push(model_card(meeting, model, speeds, selected == Some(model.id.as_str()), here(&model.id)));
     }
     for (number, name) in opening.iter().enumerate() {
         let parts = [
@@ -89,7 +91,7 @@ fn page(
     page
 }
 
-fn model_card(meeting: &Meeting, model: &ModelView, selected: bool, here: Here) -> Element {
+fn model_card(meeting: &Meeting, model: &ModelView, speeds: &Speeds, selected: bool, here: Here) -> Element {
     let id = &model.id;
     let whole = model.glb.is_some();
     let in_meeting = matches!(meeting.phase, Phase::Hosting | Phase::Guest);
@@ -107,7 +109,7 @@ fn model_card(meeting: &Meeting, model: &ModelView, selected: bool, here: Here) 
     } else if model.cancelled {
         parts.push(ui::text("Cancelled here; the others get it.", Size::Small, Tone::Warning));
     } else if here.state != ModelState::Ready {
-        let arrival = Arrival::here(model.arriving, meeting.at, here.state);
+        let arrival = Arrival::here(model.arriving, speeds.of(id, None), here.state);
         parts.push(ui::bar(arrival.share, Tone::Accent));
         parts.push(ui::text(arrival.text, Size::Small, Tone::Dim));
     }
@@ -135,7 +137,7 @@ fn model_card(meeting: &Meeting, model: &ModelView, selected: bool, here: Here) 
     buttons.push(ui::button(format!("models/close/{id}"), label, Action::CloseModel(id.clone())).into());
     parts.push(ui::row(buttons));
     if in_meeting && model.shared && !meeting.participants.is_empty() {
-        parts.extend(receivers(meeting, model));
+        parts.extend(receivers(meeting, model, speeds));
     }
     ui::card(id.clone(), selected, parts)
 }
@@ -157,7 +159,7 @@ fn facts(model: &ModelView, here: Here) -> String {
 }
 
 /// Who does not have a model yet.
-fn receivers(meeting: &Meeting, model: &ModelView) -> Vec<Element> {
+fn receivers(meeting: &Meeting, model: &ModelView, speeds: &Speeds) -> Vec<Element> {
     let waiting: Vec<_> = model.deliveries.iter().collect();
     let whole = model.glb.is_some();
     if waiting.is_empty() {
@@ -172,8 +174,11 @@ fn receivers(meeting: &Meeting, model: &ModelView) -> Vec<Element> {
     }
     let mut elements = Vec::new();
     for delivery in waiting.iter().take(RECEIVERS) {
-        let took = meeting.at.saturating_sub(delivery.since);
-        let arrival = Arrival::there(delivery.state, delivery.progress, took);
+        let arrival = Arrival::there(
+            delivery.state,
+            delivery.progress,
+            speeds.of(&model.id, Some(&delivery.device_id)),
+        );
         let colour =
             meeting.participants.iter().find(|p| p.device_id == delivery.device_id).map(|p| p.colour);
         let tone = match delivery.state {
@@ -195,4 +200,110 @@ fn receivers(meeting: &Meeting, model: &ModelView) -> Vec<Element> {
         elements.push(ui::text(more, Size::Small, Tone::Dim));
     }
     elements
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::{
+        session::{Config, DeliveryView, Identity, Session, SessionView},
+        wire::Progress,
+    };
+
+    fn view() -> SessionView {
+        let identity =
+            Identity { id: "a".repeat(16), name: "Ada".into(), colour: crate::session::Colour([9; 3]) };
+        Session::new(Config::new(identity)).view(Duration::ZERO)
+    }
+
+    fn model(id: &str, arriving: Option<Progress>) -> ModelView {
+        ModelView {
+            id: id.into(),
+            name: format!("{id}.glb"),
+            pose: crate::session::Pose::new(Vec3::ZERO, Quat::IDENTITY),
+            local_scale: 1.0,
+            world_scale: 1.0,
+            shown: true,
+            shared: true,
+            glb: arriving.is_none().then(bytes::Bytes::new),
+            exact: true,
+            content: None,
+            bytes: 2_000_000,
+            arriving: arriving.map(|progress| (progress, Duration::ZERO)),
+            cancelled: false,
+            deliveries: Vec::new(),
+            measure: None,
+            failed: None,
+            opener: Some("Bob".into()),
+        }
+    }
+
+    fn lines(view: SessionView, state: ModelState) -> Vec<String> {
+        let here = |_: &str| Here { state, triangles: Some(1234) };
+        let page = page(&Meeting::from(view), None, &[], &Speeds::default(), here);
+        page.iter().flat_map(Element::lines).collect()
+    }
+
+    #[test]
+    fn an_empty_page_says_what_to_do() {
+        let lines = lines(view(), ModelState::Ready);
+        assert!(lines[1].contains("drop a .glb or .gltf file"), "{lines:?}");
+        assert!(lines.contains(&"[Choose a file]".to_owned()));
+    }
+
+    #[test]
+    fn on_its_way_cancelled_and_failed() {
+        let mut on = SessionView { phase: Phase::Guest, ..view() };
+        on.models = vec![model("m", Some(Progress { received: 500_000, total: 2_000_000 }))];
+        let seen = lines(on.clone(), ModelState::Arriving);
+        assert_eq!(seen[2..], ["from Bob", "25 %", "25 %   0.5 of 2.0 MB", "[Cancel]", "[Close for all]"]);
+        on.phase = Phase::Hosting;
+        assert!(lines(on.clone(), ModelState::Arriving).contains(&"[Cancel for all]".to_owned()));
+        (on.models[0].arriving, on.models[0].cancelled) = (None, true);
+        assert!(lines(on.clone(), ModelState::Arriving).contains(&"[Get it after all]".to_owned()));
+        on.models = vec![ModelView { failed: Some("no meshes".into()), ..model("m", None) }];
+        assert!(lines(on, ModelState::Failed).contains(&"Cannot be shown: no meshes.".to_owned()));
+    }
+
+    #[test]
+    fn who_does_not_have_it_is_named() {
+        let mut on = SessionView { phase: Phase::Hosting, ..view() };
+        on.models = vec![model("m", None)];
+        let mut session = Session::new(Config::new(on.me.clone()));
+        session.host(Duration::ZERO);
+        on.participants = vec![crate::session::ParticipantView {
+            device_id: "cccccccc".into(),
+            label: "Cid".into(),
+            colour: crate::session::Colour([1; 3]),
+            client: Client::Convene,
+            presence: crate::session::Presence::Live,
+            body: None,
+            playout: crate::transfer::Playout::default(),
+            poses: 0,
+            pose_age: None,
+        }];
+        assert_eq!(lines(on.clone(), ModelState::Ready).last().unwrap(), "Everybody has it.");
+        let status = |state| DeliveryView {
+            device_id: "cccccccc".into(),
+            label: "Cid".into(),
+            state,
+            progress: Progress { received: 1, total: 4 },
+            since: Duration::ZERO,
+        };
+        for (state, says) in [
+            (Delivery::Waiting, "waiting"),
+            (Delivery::Receiving, "25 %   0.0 of 0.0 MB"),
+            (Delivery::Loading, "loading"),
+            (Delivery::Failed, "cannot show it"),
+            (Delivery::Cancelled, "did not want it"),
+        ] {
+            on.models[0].deliveries = vec![status(state)];
+            assert_eq!(lines(on.clone(), ModelState::Ready).last().unwrap(), says);
+        }
+        on.models[0].deliveries.clear();
+        on.participants[0].client = Client::LookSee;
+        assert!(lines(on, ModelState::Ready).last().unwrap().contains("LookSee does not"));
+    }
 }
