@@ -209,6 +209,19 @@ impl From<&LeaveReason> for Notice {
     }
 }
 
+/// A number as people read it: 1234567 as 1,234,567.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -224,6 +237,15 @@ mod tests {
         ] {
             let text = Notice::from(&error).to_string();
             assert!(text.contains(expected) && !text.contains("os error") && !text.contains(".."), "{text}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_grouped() {
+        for (number, text) in
+            [(0, "0"), (999, "999"), (1000, "1,000"), (885_832, "885,832"), (1 << 30, "1,073,741,824")]
+        {
+            assert_eq!(grouped(number), text);
         }
     }
 }

@@ -14,6 +14,8 @@
 
 #[path = "walk/company.rs"]
 mod company;
+#[path = "common/display.rs"]
+mod display;
 #[path = "walk/driver.rs"]
 mod driver;
 #[path = "walk/guide.rs"]
@@ -28,23 +30,12 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
+use display::has_display;
+
 /// One after the other: a processor that draws has enough to do with one.
 static ALONE: Mutex<()> = Mutex::new(());
 
 const SIZE: &str = "CONVENE_WALK_SIZE";
-
-fn has_display() -> bool {
-    let here = std::env::var_os("CONVENE_NO_DISPLAY").is_none()
-        && ["DISPLAY", "WAYLAND_DISPLAY"].iter().any(|name| std::env::var_os(name).is_some());
-    assert!(
-        here || std::env::var("CI").as_deref() != Ok("true"),
-        "there is no display, and CI skips nothing"
-    );
-    if !here {
-        println!("skipped: there is no display; scripts/test has one in memory");
-    }
-    here
-}
 
 /// Runs the walk in a process of its own.
 fn walk_at(size: &str) {

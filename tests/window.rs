@@ -12,12 +12,17 @@
     reason = "a test, its helpers included"
 )]
 
+#[path = "common/display.rs"]
+mod display;
+
 use std::{
     io::{BufRead, BufReader},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     time::{Duration, Instant},
 };
+
+use display::has_display;
 
 /// A picture is taken this often, for as long as the window is open.
 const EVERY: f64 = 1.5;
@@ -142,19 +147,6 @@ impl Seen {
     fn has_surface(&self) -> bool {
         self.surface.iter().all(|&share| share > 0.002)
     }
-}
-
-fn has_display() -> bool {
-    let here = std::env::var_os("CONVENE_NO_DISPLAY").is_none()
-        && ["DISPLAY", "WAYLAND_DISPLAY"].iter().any(|name| std::env::var_os(name).is_some());
-    assert!(
-        here || std::env::var("CI").as_deref() != Ok("true"),
-        "there is no display, and CI skips nothing"
-    );
-    if !here {
-        println!("skipped: there is no display; scripts/test has one in memory");
-    }
-    here
 }
 
 #[test]

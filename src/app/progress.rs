@@ -195,19 +195,6 @@ pub fn ago(age: Duration) -> String {
     }
 }
 
-/// With commas between thousands.
-pub fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut grouped = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    grouped
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -264,10 +251,6 @@ mod tests {
     #[test]
     fn numbers_for_people() {
         assert_eq!([999.0, 1000.0, 1.5e6, 2.5e9].map(bytes), ["999 B", "1 KB", "1.5 MB", "2.50 GB"]);
-        assert_eq!(
-            [0, 7, 999, 1000, 885_832, 1_000_000].map(grouped),
-            ["0", "7", "999", "1,000", "885,832", "1,000,000"]
-        );
         let ages = [5, 61, 7000, 200_000].map(|s| ago(Duration::from_secs(s)));
         assert_eq!(ages, ["just now", "1 min ago", "2 h ago", "2 days ago"]);
     }

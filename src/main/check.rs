@@ -3,9 +3,12 @@
 
 use std::{fmt::Write, path::PathBuf};
 
-use convene::model::{
-    Limits,
-    check::{Report, check_file},
+use convene::{
+    model::{
+        Limits,
+        check::{Report, check_file},
+    },
+    notice::grouped,
 };
 
 use crate::terminal::{Paint, colours, printable, say};
@@ -111,31 +114,9 @@ fn counted(count: u64, one: &str, many: &str) -> String {
     format!("{} {}", grouped(count), if count == 1 { one } else { many })
 }
 
-/// 1234567 as 1,234,567.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    grouped
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_are_grouped() {
-        for (number, text) in
-            [(0, "0"), (999, "999"), (1000, "1,000"), (885_832, "885,832"), (1 << 30, "1,073,741,824")]
-        {
-            assert_eq!(grouped(number), text);
-        }
-    }
 
     fn surface() -> Report {
         Report {

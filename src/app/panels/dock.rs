@@ -1,6 +1,7 @@
 //! The dock: tabs, and below them the page that is chosen.
 
 use bevy::{
+    ecs::system::SystemParam,
     input_focus::{InputFocus, tab_navigation::TabGroup},
     prelude::*,
 };
@@ -10,7 +11,7 @@ use crate::app::{
     AppSystems,
     input::{Action, Page},
     theme::{self, GAP},
-    ui::{self, Button, Tree},
+    ui::{self, Button, Element, Tree},
 };
 
 /// Logical pixels.
@@ -54,7 +55,38 @@ struct Tabs;
 
 /// The root of a page.
 #[derive(Component, Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct PageRoot(pub Page);
+struct PageRoot(Page);
+
+/// For a page to say what it shows.
+#[derive(SystemParam)]
+pub(super) struct Pages<'w, 's> {
+    open: Res<'w, Open>,
+    roots: Query<'w, 's, (Entity, &'static PageRoot, &'static mut Tree, &'static mut ScrollPosition)>,
+    commands: Commands<'w, 's>,
+}
+
+impl Pages<'_, '_> {
+    /// Whether this page can be seen; one that cannot has nothing to say.
+    pub fn shows(&self, page: Page) -> bool {
+        self.open.shows(page)
+    }
+
+    pub fn show(&mut self, page: Page, elements: Vec<Element>) {
+        for (root, PageRoot(at), mut tree, _) in &mut self.roots {
+            if *at == page {
+                return ui::show(&mut self.commands, root, &mut tree, elements);
+            }
+        }
+    }
+
+    pub fn scroll_to_top(&mut self, page: Page) {
+        for (_, PageRoot(at), _, mut scroll) in &mut self.roots {
+            if *at == page {
+                scroll.0 = Vec2::ZERO;
+            }
+        }
+    }
+}
 
 /// What holds a page and its scroll bar.
 #[derive(Component)]

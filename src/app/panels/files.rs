@@ -4,7 +4,7 @@ use std::{path::PathBuf, time::SystemTime};
 
 use bevy::prelude::*;
 
-use super::dock::{Open, PageRoot};
+use super::dock::Pages;
 use crate::{
     app::{
         AppSystems,
@@ -12,7 +12,7 @@ use crate::{
         input::{Action, Page, Switch},
         preferences::{Preferences, Receiving},
         progress,
-        ui::{self, Element, Size, Tone, Tree},
+        ui::{self, Element, Size, Tone},
     },
     files::Listing,
 };
@@ -22,24 +22,18 @@ pub(super) fn plugin(app: &mut App) {
 }
 
 fn update(
-    open: Res<Open>,
     browser: Res<Browser>,
     preferences: Res<Preferences>,
     receiving: Res<Receiving>,
-    mut roots: Query<(Entity, &PageRoot, &mut Tree, &mut ScrollPosition)>,
+    mut pages: Pages,
     mut folder: Local<PathBuf>,
-    mut commands: Commands,
 ) {
-    if !open.shows(Page::Files) {
+    if !pages.shows(Page::Files) {
         return;
     }
-    let Some((root, _, mut tree, mut scroll)) = roots.iter_mut().find(|(_, page, ..)| page.0 == Page::Files)
-    else {
-        return;
-    };
     if *folder != browser.folder {
         folder.clone_from(&browser.folder);
-        scroll.0 = Vec2::ZERO;
+        pages.scroll_to_top(Page::Files);
     }
     let state = State {
         browser: &browser,
@@ -47,7 +41,7 @@ fn update(
         port: receiving.0,
         now: SystemTime::now(),
     };
-    ui::show(&mut commands, root, &mut tree, page(&state));
+    pages.show(Page::Files, page(&state));
 }
 
 struct State<'a> {

@@ -2,7 +2,7 @@
 
 use bevy::prelude::*;
 
-use super::dock::{Open, PageRoot};
+use super::dock::Pages;
 use crate::{
     app::{
         AppSystems,
@@ -11,7 +11,7 @@ use crate::{
         labels,
         link::{Link, Meeting},
         preferences::Preferences,
-        ui::{self, Drafts, Element, FieldId, Size, Tone, Tree},
+        ui::{self, Drafts, Element, FieldId, Size, Tone},
     },
     session::{Client, Colour, Phase, Presence},
 };
@@ -21,21 +21,16 @@ pub(super) fn plugin(app: &mut App) {
 }
 
 fn update(
-    open: Res<Open>,
     meeting: Res<Meeting>,
     link: Res<Link>,
     joining: Res<Joining>,
     preferences: Res<Preferences>,
     drafts: Res<Drafts>,
-    mut roots: Query<(Entity, &PageRoot, &mut Tree)>,
-    mut commands: Commands,
+    mut pages: Pages,
 ) {
-    if !open.shows(Page::Meeting) {
+    if !pages.shows(Page::Meeting) {
         return;
     }
-    let Some((root, _, mut tree)) = roots.iter_mut().find(|(_, page, _)| page.0 == Page::Meeting) else {
-        return;
-    };
     let state = State {
         meeting: &meeting,
         address: link.address(),
@@ -43,7 +38,7 @@ fn update(
         addresses: &preferences.get().addresses,
         typed: drafts.get(FieldId::Address),
     };
-    ui::show(&mut commands, root, &mut tree, page(&state));
+    pages.show(Page::Meeting, page(&state));
 }
 
 struct State<'a> {

@@ -2,7 +2,7 @@
 
 use bevy::prelude::*;
 
-use super::dock::{Open, PageRoot};
+use super::dock::Pages;
 use crate::{
     app::{
         AppSystems,
@@ -12,8 +12,9 @@ use crate::{
         link::Meeting,
         models::{Model, ModelState, Opening, Shape},
         progress::{self, Arrival, Speeds},
-        ui::{self, Element, Size, Tone, Tree},
+        ui::{self, Element, Size, Tone},
     },
+    notice::grouped,
     session::{Client, Delivery, ModelView, Phase},
 };
 
@@ -32,21 +33,16 @@ struct Here {
 }
 
 fn update(
-    open: Res<Open>,
     meeting: Res<Meeting>,
     selected: Res<Selected>,
     opening: Res<Opening>,
     speeds: Res<Speeds>,
     models: Query<(&Model, &ModelState, Option<&Shape>)>,
-    mut roots: Query<(Entity, &PageRoot, &mut Tree)>,
-    mut commands: Commands,
+    mut pages: Pages,
 ) {
-    if !open.shows(Page::Models) {
+    if !pages.shows(Page::Models) {
         return;
     }
-    let Some((root, _, mut tree)) = roots.iter_mut().find(|(_, page, _)| page.0 == Page::Models) else {
-        return;
-    };
     let here = |id: &str| {
         let found = models.iter().find(|(model, ..)| model.id == id);
         found.map_or_else(Here::default, |(_, state, shape)| Here {
@@ -55,7 +51,7 @@ fn update(
         })
     };
     let opening: Vec<&str> = opening.iter().map(String::as_str).collect();
-    ui::show(&mut commands, root, &mut tree, page(&meeting, selected.id(&meeting), &opening, &speeds, here));
+    pages.show(Page::Models, page(&meeting, selected.id(&meeting), &opening, &speeds, here));
 }
 
 fn page(
@@ -149,7 +145,7 @@ fn facts(model: &ModelView, here: Here) -> String {
         facts.push("hidden".to_owned());
     }
     if let Some(triangles) = here.triangles.filter(|&n| n > 0) {
-        facts.push(format!("{} triangles", progress::grouped(triangles)));
+        facts.push(format!("{} triangles", grouped(triangles)));
     }
     facts.push(progress::bytes(model.bytes as f64));
     if model.glb.is_some() {

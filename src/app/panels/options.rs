@@ -2,7 +2,7 @@
 
 use bevy::prelude::*;
 
-use super::dock::{Open, PageRoot};
+use super::dock::Pages;
 use crate::{
     app::{
         AppSystems,
@@ -11,7 +11,7 @@ use crate::{
         link::Meeting,
         preferences::{Preferences, ReceiveOptions, Receiving},
         statistics::Statistics,
-        ui::{self, Element, FieldId, Size, Tone, Tree},
+        ui::{self, Element, FieldId, Size, Tone},
     },
     session::Colour,
     settings::Settings,
@@ -22,21 +22,16 @@ pub(super) fn plugin(app: &mut App) {
 }
 
 fn update(
-    open: Res<Open>,
     meeting: Res<Meeting>,
     preferences: Res<Preferences>,
     options: Res<ReceiveOptions>,
     receiving: Res<Receiving>,
     statistics: Res<Statistics>,
-    mut roots: Query<(Entity, &PageRoot, &mut Tree)>,
-    mut commands: Commands,
+    mut pages: Pages,
 ) {
-    if !open.shows(Page::Options) {
+    if !pages.shows(Page::Options) {
         return;
     }
-    let Some((root, _, mut tree)) = roots.iter_mut().find(|(_, page, _)| page.0 == Page::Options) else {
-        return;
-    };
     let state = State {
         meeting: &meeting,
         settings: preferences.get(),
@@ -44,7 +39,7 @@ fn update(
         folder: options.folder.display().to_string(),
         debugging: statistics.shown,
     };
-    ui::show(&mut commands, root, &mut tree, page(&state));
+    pages.show(Page::Options, page(&state));
 }
 
 struct State<'a> {
