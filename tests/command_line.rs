@@ -175,6 +175,8 @@ fn on_a_terminal(arguments: &[&str], environment: &[(&str, &str)]) -> Option<(Op
         .args(["--quiet", "--return", "--command", &line, "/dev/null"])
         .env_remove("RUST_LOG")
         .env_remove("NO_COLOR")
+        // Where it is set any terminal is taken for one of colours.
+        .env_remove("CI")
         .env("TERM", "xterm")
         .envs(environment.iter().copied())
         .stdin(Stdio::null())
