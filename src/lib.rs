@@ -96,6 +96,8 @@ pub fn run(command: Option<CliCommand>, files: Vec<PathBuf>, common: Common) -> 
         _ => (Start::Alone, files),
     };
     let is_demo = demo.is_some();
+    // In the demonstration the guest's model is to be seen on its way, each time.
+    let cache = cache.filter(|_| !is_demo);
     let net = Net::start(NetConfig { session, pace_megabits, cache })?;
     let bind = if is_demo { Some(std::net::Ipv4Addr::LOCALHOST.into()) } else { common.bind };
     let begun = match &start {

@@ -3,12 +3,20 @@
 
 use std::{
     path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 
 use bevy::{
     prelude::*,
-    render::view::screenshot::{Screenshot, ScreenshotCaptured, save_to_disk},
+    render::{
+        Render, RenderApp, RenderSystems,
+        render_resource::PipelineCache,
+        view::screenshot::{Screenshot, ScreenshotCaptured, save_to_disk},
+    },
 };
 
 use crossbeam_channel::Sender;
@@ -30,10 +38,24 @@ const SETTLES: u32 = 4;
 const FACE_TO_FACE: f32 = 1.1;
 
 pub(super) fn plugin(app: &mut App) {
+    let drawn = Drawn::default();
+    if let Some(render) = app.get_sub_app_mut(RenderApp) {
+        render.insert_resource(drawn.clone()).add_systems(Render, tell.in_set(RenderSystems::Cleanup));
+    }
+    app.insert_resource(drawn);
     app.add_systems(
         Update,
         walk.in_set(AppSystems::Present).after(super::participants::follow).run_if(resource_exists::<Tour>),
     );
+}
+
+/// Whether all that is to be drawn can be: what waits for its shaders is left out
+/// of the picture.
+#[derive(Resource, Clone, Default)]
+struct Drawn(Arc<AtomicBool>);
+
+fn tell(drawn: Res<Drawn>, pipelines: Res<PipelineCache>) {
+    drawn.0.store(pipelines.waiting_pipelines().next().is_none(), Ordering::Relaxed);
 }
 
 /// The pictures that are still to be taken, and where they go.
@@ -59,6 +81,7 @@ impl Tour {
 
 fn walk(
     mut tour: ResMut<Tour>,
+    drawn: Res<Drawn>,
     meeting: Res<Meeting>,
     models: Query<(&Model, &ModelState)>,
     participants: Query<&Children, With<Participant>>,
@@ -102,6 +125,11 @@ fn walk(
         }
     };
     if !there || tour.pending {
+        return;
+    }
+    // What is on its way does not wait for that.
+    if *stop != "on-its-way" && !drawn.0.load(Ordering::Relaxed) {
+        tour.settled = 0;
         return;
     }
     tour.settled += 1;
