@@ -44,6 +44,7 @@ pub use deliveries::Delivery;
 pub use event::{
     CloseCause, Command, ContentId, Event, LeaveReason, Measure, Move, PeerId, SessionError, Transmit,
 };
+pub use host::visible_name;
 pub use identity::{Client, Colour, Identity, Presence, device_id_of};
 pub use participants::{Participant, PoseLatency};
 pub use pose::{Body, Placement, Pose};
@@ -295,95 +296,6 @@ impl Session {
     /// All models, and the scene they stand in.
     pub fn stage(&self) -> &Stage {
         &self.stage
-    }
-
-    /// The present state, for the app.
-    pub fn view(&self, now: Duration) -> SessionView {
-        let label_of = |device_id: &str| {
-            if device_id == self.config.identity.device_id() {
-                self.config.identity.name.clone()
-            } else {
-                self.participants.get(device_id).map_or_else(|| device_id.to_owned(), Participant::label)
-            }
-        };
-        SessionView {
-            me: self.config.identity.clone(),
-            phase: match self.role {
-                Role::Alone if self.rejoining => Phase::Joining,
-                Role::Alone => Phase::Alone,
-                Role::Host => Phase::Hosting,
-                Role::Joining(_) => Phase::Joining,
-                Role::Guest(_) => Phase::Guest,
-            },
-            participants: self
-                .participants
-                .iter()
-                .map(|p| ParticipantView {
-                    device_id: p.device_id.clone(),
-                    label: p.label(),
-                    colour: p.colour,
-                    client: p.client,
-                    presence: p.presence,
-                    body: p.body,
-                    poses: p.poses,
-                    playout: p.playout.clone(),
-                    pose_age: p.last_pose.map(|at| now.saturating_sub(at)),
-                })
-                .collect(),
-            models: self
-                .stage
-                .models()
-                .iter()
-                .map(|m| ModelView {
-                    id: m.id.clone(),
-                    name: m.name.clone(),
-                    pose: self.stage.world_pose(m),
-                    local_scale: m.local.scale,
-                    world_scale: m.local.scale * self.stage.scene.scale,
-                    shown: m.shown,
-                    shared: m.shared,
-                    glb: m.glb().cloned(),
-                    // Both ways of sending give the opener's very file.
-                    exact: m.glb().is_some(),
-                    content: m.content_id(),
-                    bytes: m.bytes(),
-                    arriving: match m.content {
-                        Content::Arriving { progress, since, .. } if !m.cancelled => Some((progress, since)),
-                        Content::Arriving { .. } | Content::Here { .. } => None,
-                    },
-                    cancelled: m.cancelled,
-                    deliveries: self
-                        .deliveries
-                        .of(&m.id)
-                        .map(|(device_id, status)| DeliveryView {
-                            device_id: device_id.to_owned(),
-                            label: label_of(device_id),
-                            state: status.state,
-                            progress: status.progress,
-                            since: status.since,
-                        })
-                        .collect(),
-                    measure: m.measure,
-                    failed: m.failed.clone(),
-                    opener: m.opener.as_deref().map(label_of),
-                })
-                .collect(),
-            scene: self.stage.scene,
-            keep_aligned: self.stage.keep_aligned,
-            peers: self
-                .peers
-                .values()
-                .filter(|p| p.is_accepted())
-                .map(|p| PeerView {
-                    peer: p.id,
-                    device_id: p.label(),
-                    client: p.client,
-                    round_trip: p.round_trip,
-                    silent_for: now.saturating_sub(p.last_byte),
-                })
-                .collect(),
-            at: now,
-        }
     }
 
     /// Prefix and version, which both sides send at once.

@@ -48,6 +48,8 @@ pub struct Browser {
     pub folder: PathBuf,
     /// What is in it; none before it was read.
     pub listing: Option<Result<Listing, String>>,
+    /// The person's own folder.
+    pub home: Option<PathBuf>,
     /// Where received files go.
     pub received: PathBuf,
     /// The file about which it was asked whether it is to be deleted.
@@ -100,6 +102,7 @@ fn begin(mut commands: Commands, options: Res<ReceiveOptions>) {
     commands.insert_resource(Browser {
         folder: options.folder.clone(),
         listing: None,
+        home: dirs::home_dir(),
         received: options.folder.clone(),
         asked: None,
         asked_at: Duration::ZERO,

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     net::{NetCommand, NetEvent},
-    session::{Command, Identity},
+    session::{Command, Identity, visible_name},
     settings::{Keeper, Settings},
 };
 
@@ -112,7 +112,7 @@ fn act(
         let me = newest.clone().unwrap_or_else(|| meeting.me.clone());
         match action {
             Action::Rename(name) => {
-                let name = name.split_whitespace().collect::<Vec<_>>().join(" ");
+                let name = visible_name(name);
                 // A name that was emptied is not what somebody wants to be called.
                 if !name.is_empty() && name != me.name {
                     preferences.change(|settings| settings.name.clone_from(&name));

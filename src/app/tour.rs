@@ -38,15 +38,16 @@ const SETTLES: u32 = 4;
 const FACE_TO_FACE: f32 = 1.1;
 
 pub(super) fn plugin(app: &mut App) {
+    // Any other window has nothing to do with it.
+    if !app.world().contains_resource::<Tour>() {
+        return;
+    }
     let drawn = Drawn::default();
     if let Some(render) = app.get_sub_app_mut(RenderApp) {
         render.insert_resource(drawn.clone()).add_systems(Render, tell.in_set(RenderSystems::Cleanup));
     }
-    app.insert_resource(drawn);
-    app.add_systems(
-        Update,
-        walk.in_set(AppSystems::Present).after(super::participants::follow).run_if(resource_exists::<Tour>),
-    );
+    app.insert_resource(drawn)
+        .add_systems(Update, walk.in_set(AppSystems::Present).after(super::participants::follow));
 }
 
 /// Whether all that is to be drawn can be: what waits for its shaders is left out

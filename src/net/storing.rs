@@ -111,10 +111,24 @@ impl Worker {
         tell_driver(&self.inputs, input, &self.stop);
     }
 
+    /// A turn of one connection, and as many more as there is no room to wait in.
     fn arrived(&mut self, link: &Arc<Link>) {
-        link.store_called.store(false, Ordering::Release);
+        loop {
+            link.store_called.store(false, Ordering::Release);
+            if self.turn(link) || link.store_called.swap(true, Ordering::AcqRel) {
+                return;
+            }
+            // Others first; full: they are many, so this one goes on.
+            if self.again.try_send(Job::Arrived(link.clone())).is_ok() {
+                return;
+            }
+        }
+    }
+
+    /// Whether nothing more waits.
+    fn turn(&mut self, link: &Arc<Link>) -> bool {
         for _ in 0..TURN {
-            let Some(piece) = link.inbound().take() else { return };
+            let Some(piece) = link.inbound().take() else { return true };
             let bytes = piece.bytes.as_ref().map_or(0, Bytes::len);
             let channel = piece.channel;
             self.piece(link, piece);
@@ -133,13 +147,7 @@ impl Worker {
                 link.wake_writer();
             }
         }
-        // Others first; full: they are many, so this one goes on.
-        if !link.store_called.swap(true, Ordering::AcqRel)
-            && let Err(full) = self.again.try_send(Job::Arrived(link.clone()))
-            && let Job::Arrived(link) = full.into_inner()
-        {
-            self.arrived(&link);
-        }
+        false
     }
 
     fn piece(&mut self, link: &Link, piece: Piece) {

@@ -45,22 +45,12 @@ impl Session {
                 let shared = self.in_meeting() && !private;
                 let holding = Holding::whole(content, glb.clone());
                 let mut model = Model {
-                    id: model_id.clone(),
-                    name,
                     local: self.stage.opening_placement(self.body.head, &measure),
-                    shown: true,
                     shared,
                     opener: Some(self.own_id()),
                     measure: Some(measure),
-                    holdings: Vec::new(),
-                    content: Content::Here { glb, id: content },
-                    failed: None,
-                    received: false,
-                    cancelled: false,
                     loaded: true,
-                    offered: None,
-                    kept: false,
-                    undelivered: false,
+                    ..Model::new(model_id.clone(), name, Content::Here { glb, id: content })
                 };
                 model.hold(holding);
                 self.stage.insert(model);

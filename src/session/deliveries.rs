@@ -130,13 +130,7 @@ impl Session {
     pub(super) fn note_delivery(&mut self, peer: PeerId, model_id: &str) {
         let Some(p) = self.peers.get(&peer).filter(|p| p.is_convene()) else { return };
         // A guest's peer is the host; at the host each peer is one participant.
-        let Some(device_id) = p
-            .device_id
-            .clone()
-            .or_else(|| Some(super::device_id_of(p.participant_id.as_deref()?).to_owned()))
-        else {
-            return;
-        };
+        let Some(device_id) = p.device_id.as_deref().or(p.introduced_as()).map(str::to_owned) else { return };
         let total = self.stage.get(model_id).map_or(0, Model::bytes);
         self.pass_status(
             Some(peer),

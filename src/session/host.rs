@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use super::{
-    Client, CloseCause, Colour, Event, Participant, PeerId, Presence, Role, Session, Transmit, device_id_of,
+    Client, CloseCause, Colour, Event, Participant, PeerId, Presence, Role, Session, Transmit,
     messages::not_zero, peer::Handshake,
 };
 use crate::{
@@ -50,8 +50,8 @@ impl Session {
         let keep_aligned = self.keep_aligned_message();
         self.send(peer, &keep_aligned);
         let convene = self.peers.get(&peer).filter(|p| p.is_convene());
-        if let Some(id) = convene.and_then(|p| p.participant_id.clone()) {
-            self.seat(peer, device_id_of(&id));
+        if let Some(device_id) = convene.and_then(super::Peer::introduced_as).map(str::to_owned) {
+            self.seat(peer, &device_id);
         }
         let (mut open, mut hidden) = (Vec::new(), Vec::new());
         let takes_chunks = self.peers.get(&peer).is_some_and(|p| p.takes_chunks());
@@ -149,9 +149,8 @@ impl Session {
     /// Those whose place was still taken when they came.
     pub(super) fn seat_the_unseated(&mut self) {
         let unseated = self.peers.values().filter(|p| p.is_convene() && p.device_id.is_none());
-        let unseated: Vec<(PeerId, String)> = unseated
-            .filter_map(|p| Some((p.id, device_id_of(p.participant_id.as_deref()?).to_owned())))
-            .collect();
+        let unseated: Vec<(PeerId, String)> =
+            unseated.filter_map(|p| Some((p.id, p.introduced_as()?.to_owned()))).collect();
         for (peer, device_id) in unseated {
             self.seat(peer, &device_id);
         }
@@ -168,7 +167,7 @@ impl Session {
         if p.device_id.as_deref().is_some_and(|own| own != device_id) {
             return false;
         }
-        if p.participant_id.as_deref().is_some_and(|id| device_id_of(id) != device_id) {
+        if p.introduced_as().is_some_and(|id| id != device_id) {
             return false;
         }
         let Some(owner) = self.participants.get(device_id).map(|owner| owner.peer) else { return true };
@@ -318,7 +317,7 @@ impl Session {
 }
 
 /// A name as it can be shown: one line, at most 40 characters.
-pub(super) fn visible_name(name: &str) -> String {
+pub fn visible_name(name: &str) -> String {
     let clean: String = name.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     clean.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(40).collect()
 }

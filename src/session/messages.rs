@@ -416,23 +416,13 @@ impl Session {
         let sender = self.peers.get(&peer).filter(|_| self.role == Role::Host);
         let opener = open.opener.clone().filter(|o| !o.is_empty());
         let opener = opener.or_else(|| sender.and_then(|p| p.device_id.clone()));
+        let name = if open.model_name.is_empty() { "model.glb".to_owned() } else { open.model_name.clone() };
         self.stage.insert(Model {
-            id,
-            name: if open.model_name.is_empty() { "model.glb".to_owned() } else { open.model_name.clone() },
             local: self.stage.scene.local_from_world(pose, Placement::new(pose, scale).scale),
-            shown: true,
             shared: true,
             opener,
-            measure: None,
-            content,
-            failed: None,
             received: true,
-            cancelled: false,
-            loaded: false,
-            holdings: Vec::new(),
-            offered: None,
-            kept: false,
-            undelivered: false,
+            ..Model::new(id, name, content)
         });
     }
 

@@ -101,11 +101,7 @@ impl Participant {
         let mut late: Vec<Duration> = self.late.iter().copied().collect();
         late.sort_unstable();
         let part = |hundredths: usize| late.get(late.len() * hundredths / 100).copied();
-        Some(PoseLatency {
-            wire_median: part(50)?,
-            wire_p99: part(99)?,
-            display: self.playout.display_latency(),
-        })
+        Some(PoseLatency { wire_median: part(50)?, wire_p99: part(99)?, display: self.playout.delay() })
     }
 
     /// What people see: the name, or for LookSee the id.

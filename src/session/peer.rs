@@ -100,6 +100,11 @@ impl Peer {
         self.is_convene() && !self.methods.is_empty()
     }
 
+    /// The device id that its version message gives to it.
+    pub fn introduced_as(&self) -> Option<&str> {
+        self.participant_id.as_deref().map(super::device_id_of)
+    }
+
     /// How events call it.
     pub fn label(&self) -> String {
         self.device_id.clone().unwrap_or_default()

@@ -77,6 +77,28 @@ pub enum Content {
 }
 
 impl Model {
+    /// A shown, private model of our own, at the scene's origin.
+    pub fn new(id: String, name: String, content: Content) -> Self {
+        Self {
+            id,
+            name,
+            local: Placement::IDENTITY,
+            shown: true,
+            shared: false,
+            opener: None,
+            measure: None,
+            content,
+            failed: None,
+            received: false,
+            cancelled: false,
+            loaded: false,
+            holdings: Vec::new(),
+            offered: None,
+            kept: false,
+            undelivered: false,
+        }
+    }
+
     /// The GLB, once it is whole.
     pub fn glb(&self) -> Option<&Bytes> {
         match &self.content {
@@ -282,23 +304,11 @@ mod tests {
     use glam::Quat;
 
     pub(crate) fn model(id: &str, size: Vec3) -> Model {
+        let content = Content::Here { glb: Bytes::new(), id: [0; 32] };
         Model {
-            id: id.into(),
-            name: format!("{id}.glb"),
-            local: Placement::IDENTITY,
-            shown: true,
             shared: true,
-            opener: None,
             measure: Some(Measure { center: Vec3::ZERO, size }),
-            content: Content::Here { glb: Bytes::new(), id: [0; 32] },
-            failed: None,
-            received: false,
-            cancelled: false,
-            loaded: false,
-            holdings: Vec::new(),
-            offered: None,
-            kept: false,
-            undelivered: false,
+            ..Model::new(id.into(), format!("{id}.glb"), content)
         }
     }
 

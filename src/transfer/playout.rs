@@ -62,7 +62,7 @@ impl<T: Clone> Playout<T> {
     /// stands for it.
     pub fn push(&mut self, stamp_ms: Option<u32>, value: T, now: Duration) {
         let Some(stamp_ms) = stamp_ms else {
-            return self.keep(Stamped { at: now, value }, now);
+            return self.keep(Stamped { at: now, value });
         };
         let &mut (first, since) = self.first.get_or_insert((stamp_ms, now));
         if self.samples.is_empty() {
@@ -88,7 +88,7 @@ impl<T: Clone> Playout<T> {
         // Rises at once, falls slowly: about the largest of the last seconds.
         self.jitter = if late > self.jitter { late } else { self.jitter + (late - self.jitter) * 0.01 };
         let at = now.saturating_sub(Duration::from_secs_f64(late));
-        self.keep(Stamped { at, value }, now);
+        self.keep(Stamped { at, value });
     }
 
     fn least(&mut self, took: i64, now: Duration) -> i64 {
@@ -104,7 +104,7 @@ impl<T: Clone> Playout<T> {
         self.minima.iter().map(|(_, least)| *least).min().unwrap_or(took)
     }
 
-    fn keep(&mut self, sample: Stamped<T>, _now: Duration) {
+    fn keep(&mut self, sample: Stamped<T>) {
         if let Some(last) = self.samples.back() {
             let interval = sample.at.saturating_sub(last.at).as_secs_f64();
             // A pause is no interval.
@@ -127,7 +127,8 @@ impl<T: Clone> Playout<T> {
         self.samples.iter()
     }
 
-    /// How far behind poses are shown: one interval and the jitter.
+    /// How far behind poses are shown: one interval and the jitter. From when a pose
+    /// was taken until it is shown, less what the fastest took on its way.
     pub fn delay(&self) -> Duration {
         Duration::try_from_secs_f64(self.interval + self.jitter).unwrap_or_default().min(LONGEST_DELAY)
     }
@@ -136,12 +137,6 @@ impl<T: Clone> Playout<T> {
     /// took.
     pub fn latency(&self) -> Duration {
         Duration::try_from_secs_f64(self.latency).unwrap_or_default()
-    }
-
-    /// From when a pose was taken until it is shown, less what the fastest took
-    /// on its way.
-    pub fn display_latency(&self) -> Duration {
-        self.delay()
     }
 
     /// What is to be shown now: the two poses around that time and how far it is

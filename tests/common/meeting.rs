@@ -247,6 +247,15 @@ impl World {
         self.collect(guest);
     }
 
+    /// Guests that join a host, one after the other.
+    pub fn add_guests<const N: usize>(&mut self, host: usize, configs: [Config; N]) -> [usize; N] {
+        configs.map(|config| {
+            let guest = self.add(config);
+            self.join(guest, host);
+            guest
+        })
+    }
+
     /// Connects a scripted guest to a host. It says nothing by itself.
     pub fn script_joins(&mut self, host: usize) -> usize {
         self.scripts.push(Script::default());

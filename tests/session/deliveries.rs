@@ -14,11 +14,7 @@ fn seen_by(world: &World, node: usize, model_id: &str) -> Vec<(String, Delivery,
 /// A host, a guest who opens a model, and a third who gets it over a slow link.
 fn three(world: &mut World) -> [usize; 3] {
     let host = world.add_host(config('a', "Ada"));
-    let [bob, cid] = [('b', "Bob"), ('c', "Cid")].map(|(letter, name)| {
-        let guest = world.add(config(letter, name));
-        world.join(guest, host);
-        guest
-    });
+    let [bob, cid] = world.add_guests(host, [config('b', "Bob"), config('c', "Cid")]);
     world.run(ms(300));
     world.set_rate(End::Node(host), End::Node(cid), 100_000);
     [host, bob, cid]

@@ -239,11 +239,7 @@ fn a_new_name_reaches_everybody() {
 fn a_new_name_and_colour_reach_everybody() {
     let mut world = World::new(77);
     let host = world.add_host(config('a', "Ada"));
-    let guests = [('b', "Bob"), ('c', "Cid")].map(|(letter, name)| {
-        let guest = world.add(config(letter, name));
-        world.join(guest, host);
-        guest
-    });
+    let guests = world.add_guests(host, [config('b', "Bob"), config('c', "Cid")]);
     world.run(ms(500));
     for (node, letter) in [(guests[0], 'b'), (host, 'a')] {
         let mut new = identity(letter, "Grace  \n Hopper");

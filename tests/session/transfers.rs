@@ -333,11 +333,8 @@ fn credit_that_goes_backwards_is_a_fault() {
 fn a_slow_guest_does_not_slow_the_sender_nor_a_fast_one() {
     let mut world = World::new(31);
     let host = world.add_host(config('a', "Ada"));
-    let [sender, fast, slow] = [('b', "Bob"), ('c', "Cid"), ('d', "Dot")].map(|(letter, name)| {
-        let guest = world.add(config(letter, name));
-        world.join(guest, host);
-        guest
-    });
+    let [sender, fast, slow] =
+        world.add_guests(host, [config('b', "Bob"), config('c', "Cid"), config('d', "Dot")]);
     world.run(ms(300));
     let file = file(8);
     world.set_rate(End::Node(sender), End::Node(host), 2_000_000);
@@ -416,11 +413,7 @@ fn small_and_shown_models_come_first() {
 fn half_of_a_model_whose_sender_leaves_goes_everywhere() {
     let mut world = World::new(35);
     let host = world.add_host(config('a', "Ada"));
-    let [sender, other] = [('b', "Bob"), ('c', "Cid")].map(|(letter, name)| {
-        let guest = world.add(config(letter, name));
-        world.join(guest, host);
-        guest
-    });
+    let [sender, other] = world.add_guests(host, [config('b', "Bob"), config('c', "Cid")]);
     world.run(ms(300));
     world.set_rate(End::Node(sender), End::Node(host), 500_000);
     let file = file(4);
@@ -445,11 +438,7 @@ fn slow_links_get_it_packed_and_everybody_the_very_file() {
     let packing = |letter, name| Config { methods: Method::ALL.to_vec(), ..config(letter, name) };
     let mut world = World::new(36);
     let host = world.add_host(packing('a', "Ada"));
-    let [sender, other] = [('b', "Bob"), ('c', "Cid")].map(|(letter, name)| {
-        let guest = world.add(packing(letter, name));
-        world.join(guest, host);
-        guest
-    });
+    let [sender, other] = world.add_guests(host, [packing('b', "Bob"), packing('c', "Cid")]);
     let plain = world.add(config('d', "Dot"));
     world.join(plain, host);
     let script = world.script_joins(host);
@@ -479,11 +468,7 @@ fn slow_links_get_it_packed_and_everybody_the_very_file() {
 fn a_model_that_stalls_stops_no_other() {
     let mut world = World::new(37);
     let host = world.add_host(config('a', "Ada"));
-    let [sender, other] = [('b', "Bob"), ('c', "Cid")].map(|(letter, name)| {
-        let guest = world.add(config(letter, name));
-        world.join(guest, host);
-        guest
-    });
+    let [sender, other] = world.add_guests(host, [config('b', "Bob"), config('c', "Cid")]);
     world.run(ms(300));
     // The sender falls silent at half of its model, which the other is waiting for
     // with all the credit that there is.

@@ -286,12 +286,8 @@ fn window(world: &mut World) -> Entity {
 /// pixels.
 pub fn find(world: &mut World, id: &str) -> Option<(Entity, Vec2)> {
     let mut controls = world.query_filtered::<(Entity, &Control), Without<InteractionDisabled>>();
-    let entities: Vec<Entity> =
-        controls.iter(world).filter(|(_, control)| control.id == id).map(|(entity, _)| entity).collect();
-    // A field's surrounding carries its id, too: the innermost is meant.
-    let seen = entities.into_iter().filter_map(|entity| Some((entity, layout::seen(world, entity)?)));
-    seen.min_by(|(_, a), (_, b)| a.size().x.total_cmp(&b.size().x))
-        .map(|(entity, rect)| (entity, rect.center()))
+    let (entity, _) = controls.iter(world).find(|(_, control)| control.id == id)?;
+    layout::seen(world, entity).map(|rect| (entity, rect.center()))
 }
 
 fn move_pointer(world: &mut World, walk: &mut Walk, to: Vec2) {

@@ -73,9 +73,9 @@ fn places(browser: &Browser) -> Element {
     let received = ui::button("files/received", "Received", Action::Browse(browser.received.clone()))
         .chosen_if(browser.is_received());
     let mut places = vec![received.into()];
-    if let Some(home) = dirs::home_dir() {
-        let chosen = browser.folder == home;
-        places.push(ui::button("files/home", "Home", Action::Browse(home)).chosen_if(chosen).into());
+    if let Some(home) = &browser.home {
+        let chosen = browser.folder == *home;
+        places.push(ui::button("files/home", "Home", Action::Browse(home.clone())).chosen_if(chosen).into());
     }
     if let Some(parent) = browser.folder.parent() {
         places.push(ui::button("files/up", "Up", Action::Browse(parent.to_owned())).into());

@@ -37,8 +37,6 @@ struct Branch {
     part: Option<Entity>,
     key: Option<String>,
     kind: Kind,
-    /// Just made: what it shows is still to be put.
-    fresh: bool,
     children: Vec<Branch>,
 }
 
@@ -56,8 +54,8 @@ fn bring_in_line(commands: &mut Commands, parent: Entity, old: &mut Vec<Branch>,
         let mut branch = match same.and_then(|at| rest.remove(at)) {
             Some(mut branch) => {
                 if branch.kind != element.kind {
-                    change(commands, &branch, &element.kind);
-                    branch.kind = element.kind;
+                    let before = std::mem::replace(&mut branch.kind, element.kind);
+                    change(commands, &branch, Some(&before));
                 }
                 branch
             }
@@ -135,12 +133,12 @@ fn make(commands: &mut Commands, key: Option<String>, kind: Kind) -> Branch {
             (commands.spawn((node, BackgroundColor(colour::TRACK), Pickable::IGNORE)).id(), None)
         }
     };
-    let mut branch = Branch { entity, part, key, kind, fresh: true, children: Vec::new() };
-    if let Some(id) = branch.kind.id() {
+    let branch = Branch { entity, part, key, kind, children: Vec::new() };
+    // What is around a field is no control.
+    if let Some(id) = branch.kind.id().filter(|_| !matches!(branch.kind, Kind::Field(_))) {
         commands.entity(entity).insert(Control { id });
     }
-    change(commands, &branch, &branch.kind);
-    branch.fresh = false;
+    change(commands, &branch, None);
     branch
 }
 
@@ -249,13 +247,14 @@ fn make_field(commands: &mut Commands, field: &Field) -> (Entity, Option<Entity>
     (entity, Some(hint))
 }
 
-/// Puts what can differ from one showing to the next.
-fn change(commands: &mut Commands, branch: &Branch, to: &Kind) {
+/// Puts what can differ from one showing to the next; before it was `before`, if
+/// it was there.
+fn change(commands: &mut Commands, branch: &Branch, before: Option<&Kind>) {
     let written = |text: &str, size: f32, tone: Color| {
         (Text::new(text), TextFont::from_font_size(size), TextColor(tone))
     };
     let part = branch.part.unwrap_or(branch.entity);
-    match to {
+    match &branch.kind {
         Kind::Column { gap } => {
             commands.entity(branch.entity).insert(column(*gap));
         }
@@ -278,8 +277,8 @@ fn change(commands: &mut Commands, branch: &Branch, to: &Kind) {
             let Button { label, action, enabled, chosen, tone, .. } = button;
             let small = Size::Small.pixels();
             if button.wide {
-                let before = match &branch.kind {
-                    Kind::Button(before) if !branch.fresh => Some(&before.label),
+                let before = match before {
+                    Some(Kind::Button(before)) => Some(&before.label),
                     _ => None,
                 };
                 put_name(commands, part, label, small, tone.colour(), before);
@@ -304,12 +303,10 @@ fn change(commands: &mut Commands, branch: &Branch, to: &Kind) {
         }
         Kind::Field(field) => {
             commands.entity(part).insert(written(&field.hint, size::BODY, colour::DIM));
-            let text = field.text.clone();
-            let had = match &branch.kind {
-                Kind::Field(before) => before.text.clone(),
-                _ => String::new(),
-            };
-            if had != text {
+            if let Some(Kind::Field(before)) = before
+                && before.text != field.text
+            {
+                let text = field.text.clone();
                 commands.queue(super::controls::DescribeField { id: field.id, text });
             }
         }

@@ -10,9 +10,12 @@ use bevy::{
 };
 
 use super::element::FieldId;
-use crate::app::{
-    AppSystems,
-    input::{Action, Switch},
+use crate::{
+    app::{
+        AppSystems,
+        input::{Action, Switch},
+    },
+    session::visible_name,
 };
 
 pub(super) fn plugin(app: &mut App) {
@@ -139,8 +142,8 @@ fn left_field(
         return;
     }
     let typed = text.value().to_string();
-    let trimmed = typed.split_whitespace().collect::<Vec<_>>().join(" ");
-    if trimmed.is_empty() || trimmed == field.described {
+    let name = visible_name(&typed);
+    if name.is_empty() || name == field.described {
         fill(&mut text, &field.described);
     } else {
         actions.write(field.id.action(typed));
