@@ -232,8 +232,7 @@ fn a_stopped_guest_delays_nobody() {
     host.does(json!({ "command": "pose_stream", "hz": 90 }));
     host.does(json!({ "command": "open", "path": path }));
     stopped.wait_for("model_progress", |e| progress(e) > 1 << 20);
-    let id = rustix::process::Pid::from_raw(stopped.process_id().try_into().unwrap()).unwrap();
-    rustix::process::kill_process(id, rustix::process::Signal::STOP).unwrap();
+    signal(&stopped, rustix::process::Signal::STOP);
     let mark = other.mark();
     other.wait_for("model_opened", |_| true);
     let mut late: Vec<f64> = other.events()[mark..]
@@ -249,8 +248,41 @@ fn a_stopped_guest_delays_nobody() {
     println!("median {:.1} ms of {} poses; {queued} bytes wait", late[late.len() / 2], late.len());
     assert!(late[late.len() / 2] < 50.0, "poses of others wait");
     assert!(queued < 1 << 20, "{queued} bytes wait for the stopped one");
-    rustix::process::kill_process(id, rustix::process::Signal::CONT).unwrap();
+    signal(&stopped, rustix::process::Signal::CONT);
     stopped.wait_for("model_opened", |_| true);
+}
+
+#[cfg(unix)]
+fn signal(participant: &Participant, signal: rustix::process::Signal) {
+    let id = rustix::process::Pid::from_raw(participant.process_id().try_into().unwrap()).unwrap();
+    rustix::process::kill_process(id, signal).unwrap();
+}
+
+/// Failure mode 20: both sides stand still for longer than anybody may be silent,
+/// in the middle of a transfer, as on a machine that sleeps.
+#[cfg(unix)]
+#[test]
+fn who_both_slept_go_on() {
+    use rustix::process::Signal;
+    let folder = tempfile::tempdir().unwrap();
+    let (path, bytes) = large(folder.path(), "large.glb", 8);
+    let (mut host, port) = Participant::host(&["--pace", "40"]);
+    let mut guest = Participant::join(port, &[]);
+    host.does(json!({ "command": "open", "path": path }));
+    guest.wait_for("model_progress", |e| progress(e) > 1 << 20);
+    [&host, &guest].into_iter().for_each(|participant| signal(participant, Signal::STOP));
+    std::thread::sleep(Duration::from_secs(12));
+    let marks = [host.mark(), guest.mark()];
+    [&host, &guest].into_iter().for_each(|participant| signal(participant, Signal::CONT));
+    let opened = guest.wait_for("model_opened", |_| true);
+    check_file(&mut guest, &opened, &bytes);
+    // Nobody was judged by a silence that was everybody's.
+    for (participant, mark) in [&host, &guest].into_iter().zip(marks) {
+        let told = participant.events()[mark..].to_vec();
+        let judged = ["participant_left", "participant_state", "connection_lost", "left"];
+        let judged: Vec<_> = told.iter().filter(|e| judged.iter().any(|name| e["event"] == *name)).collect();
+        assert!(judged.is_empty(), "{judged:?}");
+    }
 }
 
 /// Failure mode 13: both sides send models at once through small sockets.

@@ -32,7 +32,15 @@ impl Session {
     /// Pings, and looks at who has gone silent.
     pub fn handle_timeout(&mut self, now: Duration) {
         self.now = now;
-        self.tick = Some(now);
+        let stood_still = self.tick.replace(now).is_some_and(|last| now.saturating_sub(last) >= STALE_AFTER);
+        if stood_still {
+            // It was we who were silent (a machine that slept, a process that was
+            // stopped): what the others said meanwhile is still to be read. They
+            // have all their time to answer the next ping.
+            for p in self.peers.values_mut() {
+                p.last_byte = now;
+            }
+        }
         self.ping(now);
         let silent: Vec<(PeerId, bool)> = self
             .peers

@@ -265,3 +265,24 @@ fn a_name_that_is_changed_while_joining_counts() {
     world.run(ms(500));
     assert_eq!(world.participant(host, "bbbbbbbb").unwrap().label, "Robert");
 }
+
+#[test]
+fn who_stood_still_asks_before_judging() {
+    let mut world = World::new(79);
+    let host = world.add_host(config('a', "Ada"));
+    let [bob, cid] = world.add_guests(host, [config('b', "Bob"), config('c', "Cid")]);
+    world.run(ms(500));
+    // The whole machine sleeps: nobody's clock ticks, and all find half a minute gone.
+    world.now += secs(30);
+    world.run(secs(3));
+    for node in [host, bob, cid] {
+        assert_eq!(world.left(node), [], "node {node}");
+        assert_eq!(world.view(node).participants.len(), 2, "node {node}");
+        assert!(world.view(node).participants.iter().all(|p| p.presence == Presence::Live));
+    }
+    // Who really is silent is found out as ever.
+    world.freeze(End::Node(cid), End::Node(host), true);
+    world.run(secs(12));
+    assert_eq!(world.presence(host, "cccccccc"), Some(Presence::Away));
+    assert_eq!(world.presence(host, "bbbbbbbb"), Some(Presence::Live));
+}
