@@ -11,7 +11,7 @@
 //!                            headless -> {net, workers, model}
 //! ```
 //!
-//! - Layer 0, pure: [`wire`], [`session`], [`transfer`].
+//! - Layer 0, pure: [`wire`], [`session`], [`transfer`], [`gestures`].
 //! - Layer 1, threads and heavy work: [`net`], [`model`], [`workers`],
 //!   [`settings`], [`files`], [`opening`], [`logbook`], [`headless`].
 //! - Layer 2, Bevy: `app` (feature `app`). Layer 3, edges: `platform`.
@@ -23,6 +23,7 @@ pub mod app;
 pub mod cli;
 pub mod demo;
 pub mod files;
+pub mod gestures;
 pub mod headless;
 pub mod logbook;
 pub mod model;

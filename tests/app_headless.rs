@@ -217,20 +217,20 @@ fn what_is_dragged_moves_for_everybody_and_stays_under_the_hand() {
     let start = guest.model().unwrap().2.world.unwrap();
     let to = |x: f32| Placement { position: start.position + Vec3::X * x, ..start };
     guest.send(Hold::Take { model_id: id.clone() });
-    guest.send(Hold::To(to(0.3)));
+    guest.send(Hold::To { model_id: id.clone(), world: to(0.3) });
     run_until(&mut [&mut host, &mut guest], "the host sees the model move", |people| {
         people[0].model_position().abs_diff_eq(to(0.3).position, 1e-3)
     });
     // While the guest holds it, what the host does to it does not show there.
     host.send(Hold::Take { model_id: id.clone() });
-    host.send(Hold::To(to(-0.5)));
-    host.send(Hold::Release);
+    host.send(Hold::To { model_id: id.clone(), world: to(-0.5) });
+    host.send(Hold::Release { model_id: id.clone() });
     run_until(&mut [&mut host, &mut guest], "the guest hears of the host's move", |people| {
         people[1].meeting().models[0].pose.position.abs_diff_eq(to(-0.5).position, 1e-3)
     });
     assert!(guest.model_position().abs_diff_eq(to(0.3).position, 1e-4));
     // Once it lets go, the last move counts for both.
-    guest.send(Hold::Release);
+    guest.send(Hold::Release { model_id: id });
     run_until(&mut [&mut host, &mut guest], "both agree", |people| {
         people.iter_mut().all(|p| p.model_position().abs_diff_eq(to(-0.5).position, 1e-3))
     });
@@ -245,9 +245,9 @@ fn kept_aligned_models_move_together() {
     });
     let start = host.model().unwrap().2.world.unwrap();
     let to = Placement::new(Pose::new(start.position + Vec3::Y, Quat::from_rotation_y(1.0)), 2.0);
-    host.send(Hold::Take { model_id: id });
-    host.send(Hold::To(to));
-    host.send(Hold::Release);
+    host.send(Hold::Take { model_id: id.clone() });
+    host.send(Hold::To { model_id: id.clone(), world: to });
+    host.send(Hold::Release { model_id: id });
     run_until(&mut [&mut host, &mut guest], "the scene has moved for both", |people| {
         people.iter_mut().all(|p| {
             let scene = p.meeting().scene;

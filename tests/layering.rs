@@ -17,6 +17,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("wire", &[]),
     ("transfer", &["wire"]),
     ("session", &["transfer", "wire"]),
+    ("gestures", &["session"]),
     // Layer 1: threads and heavy work.
     ("threads", &[]),
     ("logbook", &[]),
@@ -39,16 +40,16 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("main", EVERYTHING),
 ];
 const LAYER_1: &[&str] = &[
-    "demo", "files", "logbook", "model", "motion", "net", "notice", "opening", "session", "settings",
-    "store", "threads", "transfer", "wire", "workers",
+    "demo", "files", "gestures", "logbook", "model", "motion", "net", "notice", "opening", "session",
+    "settings", "store", "threads", "transfer", "wire", "workers",
 ];
 const LAYER_1_AND_APP: &[&str] = &[
-    "app", "demo", "files", "logbook", "model", "motion", "net", "notice", "opening", "session", "settings",
-    "store", "threads", "transfer", "wire", "workers",
+    "app", "demo", "files", "gestures", "logbook", "model", "motion", "net", "notice", "opening", "session",
+    "settings", "store", "threads", "transfer", "wire", "workers",
 ];
 const EVERYTHING: &[&str] = &[
-    "app", "cli", "demo", "files", "headless", "logbook", "model", "motion", "net", "notice", "opening",
-    "platform", "session", "settings", "store", "threads", "transfer", "wire", "workers",
+    "app", "cli", "demo", "files", "gestures", "headless", "logbook", "model", "motion", "net", "notice",
+    "opening", "platform", "session", "settings", "store", "threads", "transfer", "wire", "workers",
 ];
 
 /// Paths that a layer may not name, as prefixes.
@@ -67,7 +68,7 @@ const MANY_LINES: usize = 500;
 fn bans(module: &str) -> Vec<&'static str> {
     let mut bans = Vec::new();
     match module {
-        "wire" | "session" | "transfer" => bans.extend(PURE_BANS),
+        "wire" | "session" | "transfer" | "gestures" => bans.extend(PURE_BANS),
         "app" | "platform" => bans.extend(SCREEN_BANS),
         _ => {}
     }

@@ -1,4 +1,4 @@
-//! A model in a hand: here the local placement is the truth.
+//! Models in hands: here the local placement is the truth.
 //!
 //! While a model is held, it is shown where the hand has it, and what others do
 //! to it counts only after release; each frame's place goes to the driver. With
@@ -24,9 +24,9 @@ pub(super) fn plugin(app: &mut App) {
     app.init_resource::<Held>().add_systems(Update, (release, hold).chain().in_set(AppSystems::Update));
 }
 
-/// What is held here, if anything.
+/// What is held here: nothing, or a model in each hand at most.
 #[derive(Resource, Debug, Default)]
-pub struct Held(Option<Holding>);
+pub struct Held(Vec<Holding>);
 
 #[derive(Debug)]
 struct Holding {
@@ -41,23 +41,26 @@ struct Holding {
 }
 
 impl Held {
-    /// The model in the hand.
-    pub fn model_id(&self) -> Option<&str> {
-        self.0.as_ref().filter(|h| h.released_at.is_none()).map(|h| h.model_id.as_str())
+    /// The models in hands.
+    pub fn model_ids(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().filter(|h| h.released_at.is_none()).map(|h| h.model_id.as_str())
     }
 
     /// Where a model is to be shown, and whether that is to be followed at once.
     pub fn place(&self, model: &ModelView, meeting: &Meeting) -> (Placement, bool) {
         let theirs = world_of(model);
-        match &self.0 {
-            Some(Holding { moved: true, scene: Some(scene), .. }) => {
+        let mut moved = self.0.iter().rev().filter(|holding| holding.moved);
+        match moved.find(|h| h.scene.is_some() || h.model_id == model.id) {
+            Some(Holding { scene: Some(scene), .. }) => {
                 (scene.compose(undo(meeting.scene)).compose(theirs), true)
             }
-            Some(Holding { moved: true, scene: None, model_id, world, .. }) if *model_id == model.id => {
-                (*world, true)
-            }
-            _ => (theirs, false),
+            Some(holding) => (holding.world, true),
+            None => (theirs, false),
         }
+    }
+
+    fn get(&mut self, model_id: &str) -> Option<&mut Holding> {
+        self.0.iter_mut().find(|holding| holding.model_id == model_id)
     }
 }
 
@@ -84,14 +87,15 @@ fn hold(
     time: Res<Time<Real>>,
     mut outgoing: MessageWriter<Outgoing>,
 ) {
-    let mut moved = false;
+    let mut moved: Vec<String> = Vec::new();
     for hold in holds.read() {
         match hold {
             Hold::Take { model_id } => {
                 let Some(model) = meeting.model(model_id) else { continue };
                 // What was let go a moment ago is still where it was put.
                 let (world, _) = held.place(model, &meeting);
-                held.0 = Some(Holding {
+                held.0.retain(|holding| holding.model_id != *model_id);
+                held.0.push(Holding {
                     model_id: model_id.clone(),
                     world,
                     scene: None,
@@ -99,54 +103,51 @@ fn hold(
                     released_at: None,
                 });
             }
-            Hold::To(world) => {
-                if let Some(holding) = held.0.as_mut().filter(|h| h.released_at.is_none())
+            Hold::To { model_id, world } => {
+                if let Some(holding) = held.get(model_id).filter(|h| h.released_at.is_none())
                     && world.is_finite()
                 {
                     let world = Placement::new(Pose::new(world.position, world.rotation), world.scale);
                     // A hand that holds still says nothing.
-                    moved |= !holding.moved || holding.world != world;
+                    if (!holding.moved || holding.world != world) && !moved.contains(model_id) {
+                        moved.push(model_id.clone());
+                    }
                     holding.moved = true;
                     holding.world = world;
                 }
             }
-            Hold::Release => {
-                if let Some(holding) = &mut held.0 {
+            Hold::Release { model_id } => {
+                if let Some(holding) = held.get(model_id) {
                     holding.released_at.get_or_insert(time.elapsed());
                 }
             }
         }
     }
-    if !moved {
-        return;
+    for model_id in moved {
+        let Some(holding) = held.get(&model_id) else { continue };
+        let Some(model) = meeting.model(&model_id) else { continue };
+        let command = if meeting.keep_aligned {
+            let scene = scene_for(meeting.scene, world_of(model), holding.world);
+            holding.scene = Some(scene);
+            Command::MoveScene { to: Move::to(scene) }
+        } else {
+            holding.scene = None;
+            let to = Move::to_pose(holding.world.pose(), holding.world.scale / meeting.scene.scale);
+            Command::MoveModel { model_id, to }
+        };
+        outgoing.write(command.into());
     }
-    let Some(holding) = &mut held.0 else { return };
-    let Some(model) = meeting.model(&holding.model_id) else { return };
-    let command = if meeting.keep_aligned {
-        let scene = scene_for(meeting.scene, world_of(model), holding.world);
-        holding.scene = Some(scene);
-        Command::MoveScene { to: Move::to(scene) }
-    } else {
-        holding.scene = None;
-        let to = Move::to_pose(holding.world.pose(), holding.world.scale / meeting.scene.scale);
-        Command::MoveModel { model_id: holding.model_id.clone(), to }
-    };
-    outgoing.write(command.into());
 }
 
 /// Ends the local truth: the driver's view agrees, or had long enough to, or
 /// the model is gone.
 fn release(mut held: ResMut<Held>, meeting: Res<Meeting>, time: Res<Time<Real>>) {
-    let Some(holding) = &held.0 else { return };
-    let done = match meeting.model(&holding.model_id) {
-        None => true,
-        Some(model) => holding.released_at.is_some_and(|at| {
-            !holding.moved || time.elapsed() > at + CATCH_UP || agree(world_of(model), holding.world)
+    held.0.retain(|holding| match meeting.model(&holding.model_id) {
+        None => false,
+        Some(model) => holding.released_at.is_none_or(|at| {
+            holding.moved && time.elapsed() <= at + CATCH_UP && !agree(world_of(model), holding.world)
         }),
-    };
-    if done {
-        held.0 = None;
-    }
+    });
 }
 
 fn agree(a: Placement, b: Placement) -> bool {

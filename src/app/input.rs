@@ -8,10 +8,19 @@ use std::path::PathBuf;
 
 use bevy::prelude::*;
 
-use crate::session::{Body, Colour, Placement};
+use crate::{
+    gestures::{PerSide, Side},
+    session::{Body, Colour, Placement, Pose},
+};
 
 pub(super) fn plugin(app: &mut App) {
-    app.init_resource::<Me>().add_message::<Action>().add_message::<OpenFile>().add_message::<Hold>();
+    app.init_resource::<Me>()
+        .init_resource::<Hands>()
+        .init_resource::<Headset>()
+        .add_message::<Action>()
+        .add_message::<OpenFile>()
+        .add_message::<Hold>()
+        .add_message::<Pulse>();
 }
 
 /// This participant's head and hands, in room space.
@@ -19,11 +28,219 @@ pub(super) fn plugin(app: &mut App) {
 pub struct Me {
     /// Sent to everybody.
     pub body: Body,
+    /// Whether the body is somebody's: not of a headset that lies on a table. Only
+    /// then it is sent, and others see the person away otherwise.
+    pub present: bool,
 }
 
 impl Default for Me {
     fn default() -> Self {
-        Self { body: Body::rest() }
+        Self { body: Body::rest(), present: true }
+    }
+}
+
+/// Both hands as the platform tracks them. On a desktop neither is there.
+#[derive(Resource, Debug, Default, Clone, Copy, Deref, DerefMut)]
+pub struct Hands(PerSide<HandInput>);
+
+/// What is known of one hand.
+#[derive(Debug, Clone, Copy)]
+pub struct HandInput {
+    /// How it is tracked.
+    pub device: HandDevice,
+    /// The wand: its middle, pointing along its +y, as in [`Body`].
+    pub aim: Pose,
+    /// What is held moves and turns with this.
+    pub grip: Pose,
+    /// 0 to 1; of a bare hand the pinch.
+    pub trigger: f32,
+    /// 0 to 1.
+    pub squeeze: f32,
+    /// Right and up positive, at most 1.
+    pub stick: Vec2,
+    /// The tip of the index finger of a bare hand.
+    pub fingertip: Option<Vec3>,
+}
+
+impl Default for HandInput {
+    fn default() -> Self {
+        Self {
+            device: HandDevice::None,
+            aim: Pose::IDENTITY,
+            grip: Pose::IDENTITY,
+            trigger: 0.0,
+            squeeze: 0.0,
+            stick: Vec2::ZERO,
+            fingertip: None,
+        }
+    }
+}
+
+impl HandInput {
+    /// Whether its poses are known now.
+    pub fn is_there(&self) -> bool {
+        self.device != HandDevice::None
+    }
+}
+
+/// How a hand is tracked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum HandDevice {
+    /// It is not seen.
+    #[default]
+    None,
+    /// It holds a controller.
+    Controller,
+    /// It is bare, and the headset sees it.
+    Bare,
+}
+
+impl HandDevice {
+    /// In reports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Controller => "controller",
+            Self::Bare => "hand",
+        }
+    }
+}
+
+/// A tick that a hand is to feel. Where it cannot, nothing happens.
+#[derive(Message, Debug, Clone, Copy, PartialEq)]
+pub struct Pulse {
+    /// Which hand.
+    pub side: Side,
+    /// 0 to 1.
+    pub strength: f32,
+    /// How long, seconds.
+    pub duration_secs: f32,
+}
+
+impl Pulse {
+    /// A model was taken.
+    pub fn grab(side: Side) -> Self {
+        Self { side, strength: 0.6, duration_secs: 0.03 }
+    }
+
+    /// It was let go.
+    pub fn release(side: Side) -> Self {
+        Self { side, strength: 0.25, duration_secs: 0.02 }
+    }
+
+    /// A button was pressed.
+    pub fn press(side: Side) -> Self {
+        Self { side, strength: 0.4, duration_secs: 0.02 }
+    }
+}
+
+/// The headset, as the platform last saw it.
+#[derive(Resource, Debug, Clone, PartialEq)]
+pub struct Headset {
+    /// Of its session.
+    pub state: HeadsetState,
+    /// Pixels of the picture of one eye that are drawn now.
+    pub eye_size: Option<UVec2>,
+    /// Frames that were drawn for it.
+    pub frames: u64,
+    /// How the real room is shown behind the models now.
+    pub passthrough: Passthrough,
+    /// Whether it can be shown at all.
+    pub can_pass_through: bool,
+    /// Where tracking space is in the room: tracking space is what the headset
+    /// measures in, right-handed, y up from the floor, metres.
+    pub room_from_tracking: Pose,
+}
+
+impl Default for Headset {
+    fn default() -> Self {
+        Self {
+            state: HeadsetState::Unavailable,
+            eye_size: None,
+            frames: 0,
+            passthrough: Passthrough::Off,
+            can_pass_through: false,
+            room_from_tracking: crate::session::room_from_tracking_unaligned(),
+        }
+    }
+}
+
+impl Headset {
+    /// Whether the person sees the room through it.
+    pub fn is_worn(&self) -> bool {
+        matches!(self.state, HeadsetState::Visible | HeadsetState::Focused)
+    }
+
+    /// Whether the person has come with it, worn at the moment or not.
+    pub fn is_in_use(&self) -> bool {
+        !matches!(self.state, HeadsetState::Unavailable | HeadsetState::Available | HeadsetState::Lost)
+    }
+}
+
+/// The states of a headset's session, after OpenXR's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum HeadsetState {
+    /// There is no runtime, or it was not asked for.
+    #[default]
+    Unavailable,
+    /// There is one, and no session.
+    Available,
+    /// The session is there; the headset is not worn, say.
+    Idle,
+    /// It is about to begin.
+    Ready,
+    /// It runs, and the person does not see it.
+    Synchronized,
+    /// The person sees it, and something else has the controllers.
+    Visible,
+    /// The person sees it and acts in it.
+    Focused,
+    /// It is about to end.
+    Stopping,
+    /// The runtime is gone.
+    Lost,
+    /// The person has left it.
+    Exiting,
+}
+
+impl HeadsetState {
+    /// In reports and the log.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Unavailable => "unavailable",
+            Self::Available => "available",
+            Self::Idle => "idle",
+            Self::Ready => "ready",
+            Self::Synchronized => "synchronized",
+            Self::Visible => "visible",
+            Self::Focused => "focused",
+            Self::Stopping => "stopping",
+            Self::Lost => "lost",
+            Self::Exiting => "exiting",
+        }
+    }
+}
+
+/// How the real room is shown behind the models.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Passthrough {
+    /// Not at all.
+    #[default]
+    Off,
+    /// The runtime blends by the picture's alpha.
+    AlphaBlend,
+    /// By a layer of XR_FB_passthrough below the picture.
+    Layer,
+}
+
+impl Passthrough {
+    /// In reports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::AlphaBlend => "alpha-blend",
+            Self::Layer => "fb",
+        }
     }
 }
 
@@ -86,6 +303,10 @@ pub enum Action {
     Rename(String),
     /// The colour of one's wands.
     Recolour(Colour),
+    /// Draw so many percent of the pixels in each direction that the headset asks for.
+    EyeScale(u8),
+    /// Put an alignment marker at the tip of this hand.
+    Mark(Side),
 }
 
 /// Pages of the panels.
@@ -132,6 +353,12 @@ pub enum Switch {
     FrameTime,
     /// Show what the network does.
     Debugging,
+    /// Look through the headset.
+    Headset,
+    /// See the real room behind the models.
+    RealRoom,
+    /// Smooth edges in the headset.
+    SmoothEdges,
 }
 
 impl Switch {
@@ -144,6 +371,9 @@ impl Switch {
             Self::ExactModels => "exact-models",
             Self::FrameTime => "frame-time",
             Self::Debugging => "debugging",
+            Self::Headset => "headset",
+            Self::RealRoom => "real-room",
+            Self::SmoothEdges => "smooth-edges",
         }
     }
 }
@@ -163,7 +393,7 @@ impl From<PathBuf> for OpenFile {
     }
 }
 
-/// A model in a hand (or under a mouse). At most one at a time.
+/// A model in a hand, or in both, or under a mouse. Each hand holds one at most.
 #[derive(Message, Debug, Clone, PartialEq)]
 pub enum Hold {
     /// It is taken, where it is.
@@ -171,8 +401,16 @@ pub enum Hold {
         /// Which.
         model_id: String,
     },
-    /// It is to be there: world pose, and metres of its largest side as scale.
-    To(Placement),
+    /// It is to be there.
+    To {
+        /// Which.
+        model_id: String,
+        /// World pose, and metres of its largest side as scale.
+        world: Placement,
+    },
     /// It is let go.
-    Release,
+    Release {
+        /// Which.
+        model_id: String,
+    },
 }

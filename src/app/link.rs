@@ -155,7 +155,7 @@ fn replaces(command: &NetCommand, last: &NetCommand) -> bool {
 
 fn send_body(mut link: ResMut<Link>, me: Res<Me>, time: Res<Time<Real>>) {
     let now = time.elapsed();
-    if now < link.next_body {
+    if now < link.next_body || !me.present {
         return;
     }
     // Kept to the grid, so that a frame that comes a little early is not lost.

@@ -5,6 +5,11 @@ use bevy::{ecs::system::SystemParam, math::Affine3A, prelude::*};
 use super::models::{Model, ModelState, Shape, Stands};
 use crate::{app::link::Meeting, session::Placement};
 
+/// So far beside a hand's ray a model still counts as met, radians.
+const NEAR: f32 = 0.02;
+/// In so many directions it is looked for.
+const RING: usize = 8;
+
 /// The models that a ray can meet.
 #[derive(SystemParam)]
 pub struct Targets<'w, 's> {
@@ -38,13 +43,8 @@ impl Targets<'_, '_> {
             else {
                 continue;
             };
-            let unit = stands.measure.map_or(1.0, |m| m.unit_scale());
+            let Some(room_from_model) = room_from_model(stands) else { continue };
             let limit = nearest.as_ref().map_or(f32::MAX, |hit| hit.distance);
-            let room_from_model = Affine3A::from_scale_rotation_translation(
-                Vec3::splat(world.scale * unit),
-                world.rotation,
-                world.position,
-            );
             if let Some(distance) = hit_shape(shape, room_from_model, ray, limit) {
                 nearest = Some(Hit {
                     model_id: model.id.clone(),
@@ -56,6 +56,49 @@ impl Targets<'_, '_> {
             }
         }
         nearest
+    }
+
+    /// The model that a hand means: what its ray meets, or passes nearby, or the
+    /// nearest one whose box it crosses. Hands tremble, and atoms and bonds are thin.
+    pub fn nearest(&self, ray: Ray3d) -> Option<Hit> {
+        self.hit(ray).or_else(|| {
+            let (a, b) = ray.direction.any_orthonormal_pair();
+            let around = (0..RING).filter_map(|step| {
+                let angle = step as f32 / RING as f32 * std::f32::consts::TAU;
+                let aside = (a * angle.cos() + b * angle.sin()) * NEAR.tan();
+                self.hit(Ray3d::new(ray.origin, Dir3::new(*ray.direction + aside).ok()?))
+            });
+            around.min_by(|a, b| a.distance.total_cmp(&b.distance)).or_else(|| self.hit_boxes(ray))
+        })
+    }
+
+    /// The nearest shown model whose box the ray crosses; the point is where the
+    /// ray passes the middle of the model.
+    fn hit_boxes(&self, ray: Ray3d) -> Option<Hit> {
+        let crossed = self.models.iter().filter_map(|(model, state, stands, shape)| {
+            let shown = self.meeting.model(&model.id).is_some_and(|m| m.shown);
+            let (world, middle) = (stands.world?, stands.middle()?);
+            let room_from_model = room_from_model(stands)?;
+            let distance = (shown && *state == ModelState::Ready)
+                .then(|| crosses_box(shape, room_from_model, ray))
+                .flatten()?;
+            let beside = (middle - ray.origin).dot(*ray.direction).max(distance);
+            let hit = Hit {
+                model_id: model.id.clone(),
+                distance: beside,
+                point: ray.get_point(beside),
+                world,
+                middle,
+            };
+            Some((distance, hit))
+        });
+        crossed.min_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, hit)| hit)
+    }
+
+    /// The middle of a model that stands there.
+    pub fn middle_of(&self, id: &str, world: Placement) -> Option<Vec3> {
+        let (_, _, stands, _) = self.models.iter().find(|(model, ..)| model.id == id)?;
+        Stands { world: Some(world), ..*stands }.middle()
     }
 
     /// The middle of the first shown model.
@@ -71,6 +114,23 @@ impl Targets<'_, '_> {
         let (_, _, stands, _) = self.models.iter().find(|(model, ..)| model.id == id)?;
         Some((stands.world?, stands.middle()?))
     }
+}
+
+/// From the model's own units.
+fn room_from_model(stands: &Stands) -> Option<Affine3A> {
+    let world = stands.world?;
+    let unit = stands.measure.map_or(1.0, |m| m.unit_scale());
+    let scale = Vec3::splat(world.scale * unit);
+    Some(Affine3A::from_scale_rotation_translation(scale, world.rotation, world.position))
+}
+
+/// Metres along the ray to the shape's box; 0 from inside.
+fn crosses_box(shape: &Shape, room_from_model: Affine3A, ray: Ray3d) -> Option<f32> {
+    let model_from_room = room_from_model.inverse();
+    let origin = model_from_room.transform_point3(ray.origin);
+    let direction = model_from_room.transform_vector3(*ray.direction).try_normalize()?;
+    let distance = hit_box(shape.bounds.min, shape.bounds.max, origin, direction)?;
+    Some(distance * room_from_model.matrix3.x_axis.length()).filter(|distance| distance.is_finite())
 }
 
 /// Metres along the ray to the shape, if it is nearer than `limit`.

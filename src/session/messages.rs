@@ -328,8 +328,7 @@ impl Session {
         if let Some(late) = late {
             participant.note_late(late);
         }
-        participant.last_pose = Some(now);
-        participant.poses += 1;
+        participant.note_pose(now);
         if participant.client == Client::LookSee && participant.presence != Presence::Live {
             participant.presence = Presence::Live;
             self.events.push_back(Event::ParticipantState { id: device_id.clone(), state: Presence::Live });

@@ -12,6 +12,11 @@ pub(super) const MAXIMUM: usize = 256;
 /// Poses whose lateness is kept: five seconds of a headset's.
 const LATE_KEPT: usize = 512;
 
+/// Poses that follow each other faster than this come from somebody who is there...
+const SOON: Duration = Duration::from_secs(1);
+/// ...and so many of them make a stream, whose end says something.
+const IN_A_ROW: u8 = 4;
+
 /// How late somebody's poses are. No clock is synchronised: all counts from the
 /// fastest pose of the last ten seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,6 +54,8 @@ pub struct Participant {
     pub last_pose: Option<Duration>,
     /// How many poses came.
     pub poses: u64,
+    /// How many of the latest came one soon after the other.
+    pub(super) in_a_row: u8,
     /// Over which connection it is heard; none: its seat is kept.
     pub(super) peer: Option<PeerId>,
     pub(super) away_since: Option<Duration>,
@@ -70,6 +77,7 @@ impl Participant {
             late: VecDeque::new(),
             last_pose: None,
             poses: 0,
+            in_a_row: 0,
             peer: Some(peer),
             away_since: None,
             in_roster: false,
@@ -87,6 +95,19 @@ impl Participant {
             participant.colour = peer.colour.unwrap_or(participant.colour);
         }
         participant
+    }
+
+    pub(super) fn note_pose(&mut self, now: Duration) {
+        let soon = self.last_pose.is_some_and(|last| now.saturating_sub(last) < SOON);
+        self.in_a_row = if soon { self.in_a_row.saturating_add(1) } else { 0 };
+        self.last_pose = Some(now);
+        self.poses += 1;
+    }
+
+    /// For how long no pose has come from somebody whose poses were coming.
+    pub(super) fn stands_still_for(&self, now: Duration) -> Option<Duration> {
+        let last = self.last_pose.filter(|_| self.in_a_row >= IN_A_ROW)?;
+        Some(now.saturating_sub(last))
     }
 
     pub(super) fn note_late(&mut self, late: Duration) {

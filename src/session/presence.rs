@@ -156,6 +156,7 @@ impl Session {
             }
             let connection = p.peer.and_then(|peer| self.peers.get(&peer));
             let pose_age = p.last_pose.map(|at| now.saturating_sub(at));
+            let still = p.stands_still_for(now);
             let presence = match (p.client, connection) {
                 (_, None) => Presence::Away,
                 // Of others a guest knows what the roster says.
@@ -164,7 +165,13 @@ impl Session {
                 {
                     p.presence
                 }
-                (Client::Convene, Some(c)) if now.saturating_sub(c.last_byte) >= STALE_AFTER => {
+                // Somebody whose connection lives and whose poses have stopped has
+                // put the headset down, or its picture stands still.
+                (Client::Convene, Some(_)) if still.is_some_and(|still| still >= AWAY_AFTER) => Presence::Away,
+                (Client::Convene, Some(c))
+                    if now.saturating_sub(c.last_byte) >= STALE_AFTER
+                        || still.is_some_and(|still| still >= STALE_AFTER) =>
+                {
                     Presence::Stale
                 }
                 (Client::LookSee, Some(_)) if p.in_roster && pose_age.is_none() => p.presence,

@@ -286,3 +286,34 @@ fn who_stood_still_asks_before_judging() {
     assert_eq!(world.presence(host, "cccccccc"), Some(Presence::Away));
     assert_eq!(world.presence(host, "bbbbbbbb"), Some(Presence::Live));
 }
+
+#[test]
+fn whose_poses_stop_is_away_though_the_connection_lives() {
+    let mut world = World::new(80);
+    let host = world.add_host(config('a', "Ada"));
+    let [bob, cid] = world.add_guests(host, [config('b', "Bob"), config('c', "Cid")]);
+    world.run(ms(500));
+    // Cid says once where he stands; Bob wears a headset.
+    world.do_command(cid, Command::Pose { body: Body::rest(), stamp: 1 });
+    let walk = |world: &mut World, from: u64| {
+        for step in 0..20 {
+            world.do_command(bob, Command::Pose { body: Body::rest(), stamp: (from + step) * 50_000_000 });
+            world.run(ms(50));
+        }
+    };
+    walk(&mut world, 1);
+    let of_bob = |world: &World| (world.presence(host, "bbbbbbbb"), world.presence(cid, "bbbbbbbb"));
+    assert_eq!(of_bob(&world), (Some(Presence::Live), Some(Presence::Live)));
+    // He takes it off: its frames stop, the meeting's threads go on.
+    world.run(ms(1700));
+    assert_eq!(of_bob(&world).0, Some(Presence::Live));
+    world.run(ms(700));
+    assert_eq!(of_bob(&world), (Some(Presence::Stale), Some(Presence::Stale)));
+    world.run(secs(8));
+    assert_eq!(of_bob(&world), (Some(Presence::Away), Some(Presence::Away)));
+    assert_eq!(world.view(host).peers.len(), 2, "he is still connected");
+    assert_eq!(world.presence(host, "cccccccc"), Some(Presence::Live), "who never moved is no less there");
+    // And puts it on again.
+    walk(&mut world, 400);
+    assert_eq!(of_bob(&world), (Some(Presence::Live), Some(Presence::Live)));
+}

@@ -9,15 +9,14 @@ use crate::{
         AppSystems, Hit, Targets,
         input::{Action, Hold, Me},
     },
-    session::{Placement, Pose},
+    gestures::{scaled, turned},
+    session::Placement,
 };
 
 /// Radians for a pixel.
 const TURN: f32 = 0.008;
 /// Of the size, for a notch of the wheel.
 const GROW: f32 = 1.1;
-/// Metres of the largest side that the wheel stops at.
-const SIZES: std::ops::RangeInclusive<f32> = 0.01..=100.0;
 /// Mouse movement below which a press is a click, logical pixels.
 const CLICK: f32 = 4.0;
 
@@ -63,8 +62,8 @@ fn drag(
         *drag = Drag::Pressed { hit: hit.clone(), at: cursor.position };
     }
     if !buttons.pressed(MouseButton::Left) {
-        if matches!(*drag, Drag::Moving { .. } | Drag::Turning { .. }) {
-            holds.write(Hold::Release);
+        if let Drag::Moving { hit, .. } | Drag::Turning { hit, .. } = &*drag {
+            holds.write(Hold::Release { model_id: hit.model_id.clone() });
         }
         *drag = Drag::Nothing;
         return;
@@ -92,7 +91,8 @@ fn drag(
                 && let Some(distance) = ray.intersect_plane(hit.point, *plane)
             {
                 let position = hit.world.position + ray.get_point(distance) - hit.point;
-                holds.write(Hold::To(Placement { position, ..hit.world }));
+                let world = Placement { position, ..hit.world };
+                holds.write(Hold::To { model_id: hit.model_id.clone(), world });
             }
         }
         Drag::Turning { hit, last } => {
@@ -100,7 +100,7 @@ fn drag(
             *last = cursor.position;
             let turn = turn(delta, me.body.head.rotation);
             hit.world = turned(hit.world, hit.middle, turn);
-            holds.write(Hold::To(hit.world));
+            holds.write(Hold::To { model_id: hit.model_id.clone(), world: hit.world });
         }
         Drag::Nothing | Drag::Pressed { .. } => {}
     }
@@ -110,19 +110,6 @@ fn drag(
 fn turn(delta: Vec2, head: Quat) -> Quat {
     // Seen from the head (+z ahead, right is -x): to the right turns about +y, down about -x... of the near side.
     Quat::from_axis_angle(Vec3::Y, delta.x * TURN) * Quat::from_axis_angle(head * Vec3::NEG_X, delta.y * TURN)
-}
-
-/// A placement turned about a point.
-fn turned(world: Placement, about: Vec3, turn: Quat) -> Placement {
-    let pose = Pose::new(about + turn * (world.position - about), turn * world.rotation);
-    Placement::new(pose, world.scale)
-}
-
-/// A placement scaled about a point.
-fn scaled(world: Placement, about: Vec3, factor: f32) -> Placement {
-    let scale = (world.scale * factor).clamp(*SIZES.start(), *SIZES.end());
-    let factor = scale / world.scale;
-    Placement { position: about + (world.position - about) * factor, scale, ..world }
 }
 
 fn scale(
@@ -136,30 +123,16 @@ fn scale(
         return;
     };
     let Some((world, middle)) = targets.place(&hit.model_id) else { return };
-    holds.write(Hold::Take { model_id: hit.model_id.clone() });
-    holds.write(Hold::To(scaled(world, middle, GROW.powf(notches(&scroll)))));
-    holds.write(Hold::Release);
+    let model_id = hit.model_id.clone();
+    let world = scaled(world, middle, GROW.powf(notches(&scroll)));
+    holds.write(Hold::Take { model_id: model_id.clone() });
+    holds.write(Hold::To { model_id: model_id.clone(), world });
+    holds.write(Hold::Release { model_id });
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn model() -> Placement {
-        Placement::new(Pose::new(Vec3::new(0.2, 1.5, 1.0), Quat::from_rotation_x(0.3)), 2.0)
-    }
-
-    #[test]
-    fn the_middle_stays_where_it_is() {
-        let middle_in_model = Vec3::new(0.1, -0.2, 0.3);
-        let middle = |p: Placement| p.position + p.rotation * (p.scale * middle_in_model);
-        let about = middle(model());
-        let after = turned(model(), about, Quat::from_rotation_y(1.0));
-        assert!(middle(after).abs_diff_eq(about, 1e-5));
-        let after = scaled(model(), about, 1.7);
-        assert!(middle(after).abs_diff_eq(about, 1e-5));
-        assert!((after.scale - 3.4).abs() < 1e-5);
-    }
 
     #[test]
     fn the_near_side_follows_the_mouse() {
