@@ -12,9 +12,11 @@
 //! process; [`presentation`] adds what is drawn.
 
 mod actions;
+pub mod alignment;
 mod arriving;
 pub mod attendance;
 mod avatars;
+pub mod bare_hands;
 pub mod browser;
 pub mod grab;
 pub mod input;
@@ -27,14 +29,18 @@ pub mod participants;
 mod pointing;
 pub mod preferences;
 mod progress;
+mod rays;
+pub mod report;
 mod room;
 mod smooth;
 mod snapshots;
 pub mod statistics;
+mod surface;
 pub mod theme;
 pub mod tour;
 pub mod ui;
 pub mod viewer;
+pub mod wands;
 
 use std::path::PathBuf;
 
@@ -116,6 +122,19 @@ pub struct AppOptions {
     pub tour: Option<tour::Tour>,
     /// To be shown at the start.
     pub notice: Option<Notice>,
+    /// Look through a headset, and how.
+    pub headset: Option<HeadsetOptions>,
+    /// Where to tell what the app does.
+    pub report: Option<report::Report>,
+}
+
+/// How a headset is used.
+#[derive(Resource, Debug, Default, Clone)]
+pub struct HeadsetOptions {
+    /// Pixels of each eye; what the headset recommends if none.
+    pub eye_size: Option<(u32, u32)>,
+    /// Pictures of the left eye: when, after its first frame, and where to.
+    pub eye_shots: Vec<(std::time::Duration, PathBuf)>,
 }
 
 impl AppOptions {
@@ -137,6 +156,8 @@ impl AppOptions {
             snapshots: Snapshots::default(),
             tour: None,
             notice: None,
+            headset: None,
+            report: None,
         }
     }
 }
@@ -192,6 +213,8 @@ pub fn core(app: &mut App, options: AppOptions) {
             models::plugin,
             participants::plugin,
             grab::plugin,
+            wands::plugin,
+            alignment::plugin,
             actions::plugin,
             attendance::plugin,
             preferences::plugin,
@@ -199,7 +222,11 @@ pub fn core(app: &mut App, options: AppOptions) {
             statistics::plugin,
             progress::plugin,
             notices::plugin,
-        ));
+        ))
+        .add_plugins(report::plugin);
+    if let Some(report) = options.report {
+        app.insert_resource(report);
+    }
     if let Some(tour) = options.tour {
         app.insert_resource(tour);
     }
@@ -215,6 +242,8 @@ pub fn presentation(app: &mut App) {
         ui::plugin,
         room::plugin,
         avatars::plugin,
+        rays::plugin,
+        bare_hands::plugin,
         labels::plugin,
         arriving::plugin,
         panels::plugin,

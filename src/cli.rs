@@ -116,6 +116,9 @@ pub struct Common {
     /// Without a window: JSON commands in, JSON events out
     #[arg(long, global = true, help_heading = HEADLESS)]
     pub headless: bool,
+    /// Look through a headset (the program's window stays for others)
+    #[arg(long, global = true, help_heading = MEETING)]
+    pub vr: bool,
     /// Folder for received files
     #[arg(long = "files", global = true, value_name = "DIR", value_hint = ValueHint::DirPath)]
     #[arg(help_heading = FILES, hide_short_help = true)]
@@ -167,6 +170,15 @@ pub struct Common {
     /// End after so many seconds
     #[arg(long, global = true, hide = true, value_name = "SECONDS")]
     pub exit_after: Option<f64>,
+    /// Tell into this file what the window shows and does, as JSON lines
+    #[arg(long, global = true, hide = true, value_name = "FILE")]
+    pub report: Option<PathBuf>,
+    /// Pixels of each eye of the headset
+    #[arg(long, global = true, hide = true, value_name = "WIDTHxHEIGHT", value_parser = parse_size)]
+    pub eye_size: Option<(u32, u32)>,
+    /// Save a picture of the left eye after so many seconds (repeatable)
+    #[arg(long, global = true, hide = true, value_name = "SECONDS=FILE", value_parser = parse_snapshot)]
+    pub eye_shot: Vec<(f64, PathBuf)>,
 }
 
 const LOG_LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];

@@ -155,6 +155,13 @@ fn window(window: Window) -> io::Result<Ending> {
         Start::Host { port } => port,
         _ => wire::MEETING_PORT,
     };
+    let report = match common.report {
+        Some(path) => Some(app::report::Report::new(Box::new(std::fs::File::create(path)?))),
+        None => None,
+    };
+    let shots =
+        |shots: Vec<(f64, PathBuf)>| shots.into_iter().map(|(at, path)| (seconds(at), path)).collect();
+    let headset = app::HeadsetOptions { eye_size: common.eye_size, eye_shots: shots(common.eye_shot) };
     let options = app::AppOptions {
         settings: Some(settings),
         host: HostOptions { bind: common.bind, port: host_port },
@@ -171,9 +178,11 @@ fn window(window: Window) -> io::Result<Ending> {
         },
         size: common.size,
         snapshots: app::Snapshots {
-            shots: common.screenshot.into_iter().map(|(at, path)| (seconds(at), path)).collect(),
+            shots: shots(common.screenshot),
             exit_after: common.exit_after.map(seconds),
         },
+        headset: common.vr.then_some(headset),
+        report,
         tour: pictures.map(|(folder, cue)| app::tour::Tour::new(folder, cue)),
         ..app::AppOptions::new(net, workers)
     };

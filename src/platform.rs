@@ -4,3 +4,5 @@
 //! program's start.
 
 pub mod desktop;
+#[cfg(feature = "xr")]
+mod xr;

@@ -42,6 +42,12 @@ pub struct Settings {
     pub exact_models: bool,
     /// Show how long frames take.
     pub frame_time: bool,
+    /// See the real room behind the models, where the headset can show it.
+    pub real_room: bool,
+    /// Smooth edges in the headset.
+    pub smooth_edges: bool,
+    /// Percent of the pixels in each direction that the headset asks for.
+    pub eye_scale: u8,
 }
 
 impl Default for Settings {
@@ -57,6 +63,9 @@ impl Default for Settings {
             open_new_files: true,
             exact_models: false,
             frame_time: false,
+            real_room: true,
+            smooth_edges: true,
+            eye_scale: 100,
         }
     }
 }

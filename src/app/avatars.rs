@@ -6,18 +6,20 @@
 
 mod shapes;
 
+pub(in crate::app) use shapes::skin;
+
 use bevy::prelude::*;
 
 use super::{
     AppSystems,
-    input::Me,
+    input::{HandDevice, Hands, Headset, Me},
     labels,
     link::Meeting,
     participants::{BodyPart, Look},
 };
 
 /// Instead of its own colour, of somebody who is not heard from.
-const GREY: Color = Color::srgb(0.55, 0.56, 0.58);
+pub(super) const GREY: Color = Color::srgb(0.55, 0.56, 0.58);
 
 pub(super) fn plugin(app: &mut App) {
     app.add_systems(Startup, (shapes::make, spawn_own_wands).chain())
@@ -27,7 +29,7 @@ pub(super) fn plugin(app: &mut App) {
 
 /// Our own wands, which we see as others do.
 #[derive(Component)]
-struct Own;
+pub(super) struct Own;
 
 /// The material in the participant's colour, on whoever has [`Look`].
 #[derive(Component)]
@@ -78,21 +80,26 @@ fn spawn_own_wands(mut commands: Commands, me: Res<Me>, meeting: Res<Meeting>) {
     commands.spawn((Own, look, Transform::default(), Visibility::default(), wands));
 }
 
-fn follow_own_body(
+pub(super) fn follow_own_body(
     me: Res<Me>,
     meeting: Res<Meeting>,
     own: Single<(&mut Look, &Children), With<Own>>,
-    mut parts: Query<(&mut BodyPart, &mut Transform)>,
+    hands: Res<Hands>,
+    headset: Res<Headset>,
+    mut parts: Query<(&mut BodyPart, &mut Transform, &mut Visibility)>,
 ) {
     let (mut look, children) = own.into_inner();
     look.set_if_neq(Look { colour: meeting.me.colour, grey: false });
     for &child in children {
-        let Ok((mut part, mut transform)) = parts.get_mut(child) else { continue };
-        let pose = match *part {
+        let Ok((mut part, mut transform, mut visibility)) = parts.get_mut(child) else { continue };
+        let (pose, hand) = match *part {
             BodyPart::Head(_) => continue,
-            BodyPart::LeftWand(_) => me.body.left,
-            BodyPart::RightWand(_) => me.body.right,
+            BodyPart::LeftWand(_) => (me.body.left, hands.left),
+            BodyPart::RightWand(_) => (me.body.right, hands.right),
         };
+        // In a headset one sees the wand that one holds; a bare hand is drawn as such.
+        let held = !headset.is_worn() || hand.device == HandDevice::Controller;
+        visibility.set_if_neq(if held { Visibility::Inherited } else { Visibility::Hidden });
         part.set_if_neq(match *part {
             BodyPart::RightWand(_) => BodyPart::RightWand(pose),
             _ => BodyPart::LeftWand(pose),

@@ -145,8 +145,8 @@ pub struct Headset {
     pub frames: u64,
     /// How the real room is shown behind the models now.
     pub passthrough: Passthrough,
-    /// Whether it can be shown at all.
-    pub can_pass_through: bool,
+    /// How it can be shown, if at all.
+    pub offers: Passthrough,
     /// Where tracking space is in the room: tracking space is what the headset
     /// measures in, right-handed, y up from the floor, metres.
     pub room_from_tracking: Pose,
@@ -159,7 +159,7 @@ impl Default for Headset {
             eye_size: None,
             frames: 0,
             passthrough: Passthrough::Off,
-            can_pass_through: false,
+            offers: Passthrough::Off,
             room_from_tracking: crate::session::room_from_tracking_unaligned(),
         }
     }
@@ -169,6 +169,11 @@ impl Headset {
     /// Whether the person sees the room through it.
     pub fn is_worn(&self) -> bool {
         matches!(self.state, HeadsetState::Visible | HeadsetState::Focused)
+    }
+
+    /// Whether the real room is seen behind the models.
+    pub fn sees_real_room(&self) -> bool {
+        self.is_worn() && self.passthrough != Passthrough::Off
     }
 
     /// Whether the person has come with it, worn at the moment or not.
@@ -307,6 +312,8 @@ pub enum Action {
     EyeScale(u8),
     /// Put an alignment marker at the tip of this hand.
     Mark(Side),
+    /// Show the panels at this hand, or put them away.
+    Menu(Side),
 }
 
 /// Pages of the panels.

@@ -1,13 +1,16 @@
 //! Names in the room: text over the picture, where an entity is on the screen.
 //!
-//! Screen text is as sharp near as far and always faces the viewer. For windows
-//! only: a headset has no screen to lay it over.
+//! Screen text is as sharp near as far and always faces the viewer. A headset has
+//! no screen to lay it over: there names stand on `boards`.
+
+mod boards;
 
 use bevy::{ecs::system::SystemParam, prelude::*};
 
 use super::{
     AppSystems,
     theme::{self, size},
+    viewer::WindowCamera,
 };
 use crate::session::Colour;
 
@@ -17,9 +20,12 @@ const MOST_CHARACTERS: usize = 24;
 const FARTHEST: f32 = 25.0;
 
 pub(super) fn plugin(app: &mut App) {
-    app.add_observer(add).add_observer(remove).add_systems(
+    app.add_plugins(boards::plugin).add_observer(add).add_observer(remove).add_systems(
         Update,
-        (update, place).chain().in_set(AppSystems::Present).after(super::participants::follow),
+        (update_tags::<ShownBy>, place)
+            .chain()
+            .in_set(AppSystems::Present)
+            .after(super::participants::follow),
     );
 }
 
@@ -34,14 +40,26 @@ pub struct Label {
     pub above: Vec3,
 }
 
-/// On a label's entity: the node that shows it.
+/// On a label's entity: what shows it, on the screen or in the room.
+trait Shows: Component {
+    /// The node that holds the name.
+    fn root(&self) -> Entity;
+}
+
+/// On a label's entity: the node that shows it on the screen.
 #[derive(Component)]
 struct ShownBy(Entity);
+
+impl Shows for ShownBy {
+    fn root(&self) -> Entity {
+        self.0
+    }
+}
 
 /// Where things are in the picture, in the frame that is being made.
 #[derive(SystemParam)]
 pub(super) struct Screen<'w, 's> {
-    cameras: Query<'w, 's, (&'static Camera, &'static Transform), With<Camera3d>>,
+    cameras: Query<'w, 's, (&'static Camera, &'static Transform), With<WindowCamera>>,
 }
 
 impl Screen<'_, '_> {
@@ -83,9 +101,9 @@ fn anchor() -> Node {
     }
 }
 
-fn add(added: On<Add, Label>, labels: Query<&Label>, mut commands: Commands) {
-    let Ok(label) = labels.get(added.entity) else { return };
-    let tag = (
+/// A name with its colour.
+fn tag(label: &Label) -> impl Bundle {
+    (
         Node {
             padding: UiRect::axes(px(7), px(2)),
             border: UiRect::bottom(px(2)),
@@ -96,9 +114,13 @@ fn add(added: On<Add, Label>, labels: Query<&Label>, mut commands: Commands) {
         BorderColor::all(colour(label.colour)),
         Pickable::IGNORE,
         children![(theme::text(shown(&label.text), size::SMALL, theme::colour::TEXT), TextLayout::no_wrap())],
-    );
+    )
+}
+
+fn add(added: On<Add, Label>, labels: Query<&Label>, mut commands: Commands) {
+    let Ok(label) = labels.get(added.entity) else { return };
     let node = commands
-        .spawn((anchor(), Visibility::Hidden, Pickable::IGNORE, GlobalZIndex(-1), children![tag]))
+        .spawn((anchor(), Visibility::Hidden, Pickable::IGNORE, GlobalZIndex(-1), children![tag(label)]))
         .id();
     commands.entity(added.entity).insert(ShownBy(node));
 }
@@ -123,14 +145,14 @@ pub(super) fn colour(Colour([r, g, b]): Colour) -> Color {
     Color::srgb_u8(r, g, b)
 }
 
-fn update(
-    labels: Query<(&Label, &ShownBy), Changed<Label>>,
+fn update_tags<S: Shows>(
+    labels: Query<(&Label, &S), Changed<Label>>,
     children: Query<&Children>,
     mut texts: Query<&mut Text>,
     mut borders: Query<&mut BorderColor>,
 ) {
-    for (label, ShownBy(node)) in &labels {
-        for child in children.iter_descendants(*node) {
+    for (label, shows) in &labels {
+        for child in children.iter_descendants(shows.root()) {
             if let Ok(mut text) = texts.get_mut(child) {
                 text.set_if_neq(Text::new(shown(&label.text)));
             }

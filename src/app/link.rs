@@ -53,6 +53,11 @@ impl Link {
         self.net.now()
     }
 
+    /// The port of the meeting that we host.
+    pub fn port(&self) -> Option<u16> {
+        self.net.listening().map(|(_, port)| port)
+    }
+
     /// Where others reach the meeting that we host, as they type it.
     pub fn address(&self) -> Option<String> {
         self.net.listening().map(|(address, port)| match port {

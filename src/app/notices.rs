@@ -62,6 +62,11 @@ impl Notices {
         self.shown.iter()
     }
 
+    /// What they say.
+    pub fn texts(&self) -> Vec<String> {
+        self.shown.iter().map(|shown| shown.notice.to_string()).collect()
+    }
+
     /// Takes one away before its time.
     pub fn dismiss(&mut self, number: u64) {
         self.shown.retain(|s| s.number != number);

@@ -7,6 +7,7 @@ use bevy::{platform::collections::HashMap, prelude::*};
 
 use super::{
     AppSystems,
+    input::Headset,
     labels::Label,
     link::{Link, Meeting, receive},
 };
@@ -153,15 +154,19 @@ fn visibility_of(view: &ParticipantView) -> Visibility {
 pub(super) fn follow(
     meeting: Res<Meeting>,
     link: Res<Link>,
+    headset: Res<Headset>,
     participants: Query<(&Participant, &Children)>,
-    mut parts: Query<(&BodyPart, &mut Transform)>,
+    mut parts: Query<(&BodyPart, &mut Transform, &mut Visibility)>,
 ) {
     let now = link.now();
     for (participant, children) in &participants {
         let view = meeting.participants.iter().find(|p| p.device_id == participant.device_id);
         let shown = view.and_then(|view| view.playout.at(now));
         for &child in children {
-            let Ok((part, mut transform)) = parts.get_mut(child) else { continue };
+            let Ok((part, mut transform, mut visibility)) = parts.get_mut(child) else { continue };
+            // Where people are seen themselves, a head before their face is in the way.
+            let hidden = matches!(part, BodyPart::Head(_)) && headset.sees_real_room();
+            visibility.set_if_neq(if hidden { Visibility::Hidden } else { Visibility::Inherited });
             let pose = match shown {
                 Some((from, to, share)) => between(part.of(from), part.of(to), share),
                 None => part.pose(),

@@ -130,12 +130,17 @@ fn act(
                     Switch::OpenNewFiles => preferences.settings.open_new_files,
                     Switch::ExactModels => preferences.settings.exact_models,
                     Switch::FrameTime => preferences.settings.frame_time,
-                    Switch::Debugging => continue,
+                    Switch::RealRoom => preferences.settings.real_room,
+                    Switch::SmoothEdges => preferences.settings.smooth_edges,
+                    Switch::Debugging | Switch::Headset => continue,
                 };
                 set(*switch, !on, &options, &mut receiving, &mut preferences, &mut outgoing);
             }
             Action::Set(switch, on) => {
                 set(*switch, *on, &options, &mut receiving, &mut preferences, &mut outgoing);
+            }
+            Action::EyeScale(percent) => {
+                preferences.change(|settings| settings.eye_scale = *percent);
             }
             Action::ForgetAddress(address) => preferences.change(|settings| settings.forget_address(address)),
             _ => {}
@@ -171,7 +176,10 @@ fn set(
         Switch::OpenNewFiles => preferences.change(|settings| settings.open_new_files = on),
         Switch::ExactModels => preferences.change(|settings| settings.exact_models = on),
         Switch::FrameTime => preferences.change(|settings| settings.frame_time = on),
-        Switch::Debugging => {}
+        Switch::RealRoom => preferences.change(|settings| settings.real_room = on),
+        Switch::SmoothEdges => preferences.change(|settings| settings.smooth_edges = on),
+        // The platform's, and the statistics'.
+        Switch::Debugging | Switch::Headset => {}
     }
 }
 

@@ -17,13 +17,16 @@ use std::f32::consts::PI;
 
 use bevy::{mesh::VertexAttributeValues, prelude::*};
 
-use super::{AppSystems, input::Me};
+use super::{
+    AppSystems,
+    input::{Headset, Me},
+};
 
 pub(super) fn plugin(app: &mut App) {
     app.insert_resource(ClearColor(sky::HORIZON))
         .insert_resource(GlobalAmbientLight { color: Color::WHITE, brightness: AMBIENT * WHITE, ..default() })
         .add_systems(Startup, spawn_lights)
-        .add_systems(Update, follow_head.in_set(AppSystems::Present))
+        .add_systems(Update, (follow_head, make_way).in_set(AppSystems::Present))
         .add_plugins((floor::plugin, sky::plugin));
 }
 
@@ -59,6 +62,14 @@ fn follow_head(me: Res<Me>, mut lights: Query<(&HeadLight, &mut Transform)>) {
         // Bevy's lights shine along -z.
         let rotation = me.body.head.rotation * *turn * Quat::from_rotation_y(PI);
         transform.set_if_neq(Transform::from_rotation(rotation));
+    }
+}
+
+/// Where the real room is seen there is no other.
+fn make_way(headset: Res<Headset>, mut shell: Query<&mut Visibility, With<RoomShell>>) {
+    let seen = if headset.sees_real_room() { Visibility::Hidden } else { Visibility::Inherited };
+    for mut visibility in &mut shell {
+        visibility.set_if_neq(seen);
     }
 }
 

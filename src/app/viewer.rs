@@ -8,9 +8,9 @@
 
 use std::f32::consts::PI;
 
-use bevy::prelude::*;
+use bevy::{prelude::*, render::renderer::RenderAdapterInfo};
 
-use super::link::Meeting;
+use super::{input::Headset, link::Meeting};
 use crate::session::{OPENING_DISTANCE, Phase, Pose};
 
 /// Eyes of a standing person, metres.
@@ -33,6 +33,23 @@ pub(super) fn plugin(app: &mut App) {
             .in_set(super::AppSystems::Receive)
             .after(super::link::receive),
     );
+}
+
+/// What adapters call themselves that are no hardware.
+const SOFTWARE: [&str; 3] = ["llvmpipe", "SwiftShader", "Basic Render"];
+
+/// Whether the processor draws: then smooth edges cost more than they give.
+pub fn draws_by_processor(adapter: &RenderAdapterInfo) -> bool {
+    SOFTWARE.iter().any(|name| adapter.name.contains(name))
+}
+
+/// The camera of the window, which shows the room while no headset is worn.
+#[derive(Component, Debug, Default, Clone, Copy)]
+pub struct WindowCamera;
+
+/// Run condition: the person looks at the window, not through a headset.
+pub fn at_the_window(headset: Res<Headset>) -> bool {
+    !headset.is_worn()
 }
 
 /// Chosen by the person who started the program.

@@ -72,7 +72,7 @@ impl Wands {
 }
 
 /// What each wand meets.
-fn point(hands: Res<Hands>, targets: Targets, mut wands: ResMut<Wands>) {
+pub(crate) fn point(hands: Res<Hands>, targets: Targets, mut wands: ResMut<Wands>) {
     for side in Side::BOTH {
         let hand = hands.get(side);
         let ray = hand.is_there().then(|| ray_of(hand.aim));

@@ -33,6 +33,13 @@ pub fn run(options: AppOptions) -> AppExit {
 pub fn app(options: AppOptions) -> App {
     let mut app = App::new();
     app.set_error_handler(warn);
+    let mut render = RenderPlugin {
+        // A pipeline that is not ready yet leaves its meshes out for some frames instead of stopping them all.
+        synchronous_pipeline_compilation: false,
+        ..default()
+    };
+    #[cfg(feature = "xr")]
+    let headset = options.headset.clone().map(|headset| (headset, super::xr::find(&mut render)));
     let resolution = options
         .size
         .map_or_else(default, |(width, height)| bevy::window::WindowResolution::new(width, height));
@@ -51,11 +58,7 @@ pub fn app(options: AppOptions) -> App {
     app.add_plugins(
         DefaultPlugins
             .set(WindowPlugin { primary_window: Some(window), ..default() })
-            .set(RenderPlugin {
-                // A pipeline that is not ready yet leaves its meshes out for some frames instead of stopping them all.
-                synchronous_pipeline_compilation: false,
-                ..default()
-            })
+            .set(render)
             .set(WinitPlugin { run_on_any_thread: options.any_thread })
             .disable::<LogPlugin>(),
     );
@@ -68,6 +71,10 @@ pub fn app(options: AppOptions) -> App {
     app::presentation(&mut app);
     app.add_plugins((camera::plugin, clipboard::plugin, hands::plugin, drag::plugin, keys::plugin))
         .add_systems(Update, open_dropped_files.in_set(AppSystems::Input));
+    #[cfg(feature = "xr")]
+    if let Some((headset, found)) = headset {
+        super::xr::add(&mut app, found, headset);
+    }
     app
 }
 

@@ -167,7 +167,9 @@ impl Session {
                 }
                 // Somebody whose connection lives and whose poses have stopped has
                 // put the headset down, or its picture stands still.
-                (Client::Convene, Some(_)) if still.is_some_and(|still| still >= AWAY_AFTER) => Presence::Away,
+                (Client::Convene, Some(_)) if still.is_some_and(|still| still >= AWAY_AFTER) => {
+                    Presence::Away
+                }
                 (Client::Convene, Some(c))
                     if now.saturating_sub(c.last_byte) >= STALE_AFTER
                         || still.is_some_and(|still| still >= STALE_AFTER) =>

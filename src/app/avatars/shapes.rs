@@ -53,7 +53,7 @@ pub(super) fn make(
 }
 
 /// The material of things in a colour.
-pub(super) fn skin(base_color: Color) -> StandardMaterial {
+pub(in crate::app) fn skin(base_color: Color) -> StandardMaterial {
     StandardMaterial { base_color, perceptual_roughness: 0.55, reflectance: 0.35, ..default() }
 }
 

@@ -6,7 +6,7 @@ use super::dock::Pages;
 use crate::{
     app::{
         AppSystems,
-        input::{Action, Page, Switch},
+        input::{Action, Headset, HeadsetState, Page, Passthrough, Switch},
         labels,
         link::Meeting,
         preferences::{Preferences, ReceiveOptions, Receiving},
@@ -27,6 +27,7 @@ fn update(
     options: Res<ReceiveOptions>,
     receiving: Res<Receiving>,
     statistics: Res<Statistics>,
+    headset: Res<Headset>,
     mut pages: Pages,
 ) {
     if !pages.shows(Page::Options) {
@@ -38,6 +39,7 @@ fn update(
         receiving: *receiving,
         folder: options.folder.display().to_string(),
         debugging: statistics.shown,
+        headset: &headset,
     };
     pages.show(Page::Options, page(&state));
 }
@@ -48,6 +50,53 @@ struct State<'a> {
     receiving: Receiving,
     folder: String,
     debugging: bool,
+    headset: &'a Headset,
+}
+
+/// Percent of the pixels that the headset asks for, and what that is called.
+const EYE_SCALES: [(u8, &str); 4] = [(50, "50 %"), (70, "70 %"), (85, "85 %"), (100, "100 %")];
+
+/// What is there only for those who have a headset.
+fn headset(state: &State<'_>) -> Vec<Element> {
+    let note = |text: String| ui::text(text, Size::Small, Tone::Dim);
+    let (headset, settings) = (state.headset, state.settings);
+    let now = match headset.state {
+        HeadsetState::Unavailable => {
+            return vec![note("To look through a headset, start the program with --vr.".to_owned())];
+        }
+        HeadsetState::Available | HeadsetState::Exiting => "It is not used now.",
+        HeadsetState::Lost => "Its software has ended. Start it again, and it goes on by itself.",
+        HeadsetState::Visible | HeadsetState::Focused => "You look through it.",
+        _ => "Put it on.",
+    };
+    let scales = EYE_SCALES.map(|(percent, label)| {
+        let button = ui::button(format!("options/eye-scale/{percent}"), label, Action::EyeScale(percent));
+        button.chosen_if(settings.eye_scale == percent).into()
+    });
+    let pixels = headset
+        .eye_size
+        .map_or_else(String::new, |size| format!(" Each eye now has {} \u{d7} {} pixels.", size.x, size.y));
+    let room = match headset.offers {
+        Passthrough::Off => "This headset does not show the real room.",
+        Passthrough::AlphaBlend | Passthrough::Layer => {
+            "Instead of the floor and the background. Heads of others are hidden then."
+        }
+    };
+    vec![
+        ui::switch(Switch::Headset, "Use the headset", headset.is_in_use(), true),
+        note(now.to_owned()),
+        ui::switch(
+            Switch::RealRoom,
+            "Show the real room",
+            settings.real_room && headset.offers != Passthrough::Off,
+            headset.offers != Passthrough::Off,
+        ),
+        note(room.to_owned()),
+        ui::switch(Switch::SmoothEdges, "Smooth edges", settings.smooth_edges, true),
+        ui::text("Sharpness", Size::Body, Tone::Plain),
+        ui::row(scales),
+        note(format!("Fewer pixels make large models smoother.{pixels}")),
+    ]
 }
 
 fn page(state: &State<'_>) -> Vec<Element> {
@@ -63,7 +112,7 @@ fn page(state: &State<'_>) -> Vec<Element> {
         Some(port) => format!("Taken at port {port}, into {}.", state.folder),
         None => "Others can send files here, as ChimeraX does.".to_owned(),
     };
-    vec![
+    let mut elements = vec![
         heading("Your name"),
         ui::field(FieldId::Name, &*me.name, "what others call you"),
         heading("Your colour"),
@@ -87,5 +136,9 @@ fn page(state: &State<'_>) -> Vec<Element> {
         ui::switch(Switch::FrameTime, "Show frame time", settings.frame_time, true),
         ui::switch(Switch::Debugging, "Show what the network does (F3)", state.debugging, true),
         ui::row([ui::button("options/keys", "Keys and mouse (F1)", Action::ToggleHelp).into()]),
-    ]
+        ui::line(),
+        heading("Headset"),
+    ];
+    elements.extend(headset(state));
+    elements
 }

@@ -15,12 +15,15 @@ use bevy::{
 
 use super::hands::Cursor;
 use crate::{
-    app::{AppSystems, Dock, Targets, input::Me, ui::is_typing, viewer::StartAt},
+    app::{
+        AppSystems, Dock, Targets,
+        input::{Headset, Me},
+        ui::is_typing,
+        viewer::{StartAt, WindowCamera, at_the_window, draws_by_processor},
+    },
     session::Pose,
 };
 
-/// What adapters call themselves that are no hardware.
-const SOFTWARE: [&str; 3] = ["llvmpipe", "SwiftShader", "Basic Render"];
 /// Walking speed, metres a second; with Shift.
 const SPEED: f32 = 1.2;
 const FAST: f32 = 4.0;
@@ -43,10 +46,12 @@ pub(super) fn plugin(app: &mut App) {
     app.init_resource::<Flight>()
         .add_systems(PostUpdate, look_beside_the_dock)
         .add_systems(Startup, spawn)
+        .add_systems(Update, rest.in_set(AppSystems::Present))
         .add_systems(
             Update,
             (start, fly.run_if(not(is_typing)), turn, put_head)
                 .chain()
+                .run_if(at_the_window)
                 .in_set(AppSystems::Input)
                 .before(super::hands::point),
         );
@@ -116,9 +121,9 @@ impl Flight {
 }
 
 fn spawn(mut commands: Commands, adapter: Res<RenderAdapterInfo>) {
-    // Where the processor draws, smooth edges cost more than they give.
-    let drawn_by_processor = SOFTWARE.iter().any(|name| adapter.name.contains(name));
+    let drawn_by_processor = draws_by_processor(&adapter);
     let mut camera = commands.spawn((
+        WindowCamera,
         Camera3d::default(),
         Projection::Perspective(PerspectiveProjection {
             fov: FIELD_OF_VIEW,
@@ -142,11 +147,19 @@ fn spawn(mut commands: Commands, adapter: Res<RenderAdapterInfo>) {
     }
 }
 
+/// The window shows nothing of its own while the headset is worn.
+fn rest(headset: Res<Headset>, mut camera: Single<&mut Camera, With<WindowCamera>>) {
+    let draws = !headset.is_worn();
+    if camera.is_active != draws {
+        camera.is_active = draws;
+    }
+}
+
 /// The middle of the view is the middle of what the dock leaves free.
 fn look_beside_the_dock(
     window: Single<&Window, With<bevy::window::PrimaryWindow>>,
     dock: Query<&ComputedNode, With<Dock>>,
-    camera: Single<(&mut Camera, &mut Projection), With<Camera3d>>,
+    camera: Single<(&mut Camera, &mut Projection), With<WindowCamera>>,
 ) {
     let (mut camera, mut projection) = camera.into_inner();
     let size = window.physical_size();
@@ -209,7 +222,7 @@ fn turn(
     cursor: Res<Cursor>,
     targets: Targets,
     window: Single<&Window, With<bevy::window::PrimaryWindow>>,
-    camera: Single<&Projection, With<Camera3d>>,
+    camera: Single<&Projection, With<WindowCamera>>,
     mut flight: ResMut<Flight>,
 ) {
     // A drag belongs to where it began: on a panel, or in the room.
@@ -260,7 +273,7 @@ pub(super) fn notches(scroll: &AccumulatedMouseScroll) -> f32 {
     }
 }
 
-fn put_head(flight: Res<Flight>, mut me: ResMut<Me>, mut camera: Single<&mut Transform, With<Camera3d>>) {
+fn put_head(flight: Res<Flight>, mut me: ResMut<Me>, mut camera: Single<&mut Transform, With<WindowCamera>>) {
     let head = flight.head();
     me.body.head = head;
     // Cameras look along -z, heads along +z.

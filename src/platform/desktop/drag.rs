@@ -8,6 +8,7 @@ use crate::{
     app::{
         AppSystems, Hit, Targets,
         input::{Action, Hold, Me},
+        viewer::at_the_window,
     },
     gestures::{scaled, turned},
     session::Placement,
@@ -23,7 +24,10 @@ const CLICK: f32 = 4.0;
 pub(super) fn plugin(app: &mut App) {
     app.init_resource::<Drag>()
         .add_systems(Update, leave_fields.in_set(AppSystems::Input).after(super::hands::point))
-        .add_systems(Update, (drag, scale).chain().in_set(AppSystems::Input).after(super::hands::point));
+        .add_systems(
+            Update,
+            (drag, scale).chain().run_if(at_the_window).in_set(AppSystems::Input).after(super::hands::point),
+        );
 }
 
 /// Whoever presses a button in the room is done with typing.

@@ -10,7 +10,11 @@ use bevy::{
 };
 
 use crate::{
-    app::{AppSystems, Hit, Targets, input::Me},
+    app::{
+        AppSystems, Hit, Targets,
+        input::Me,
+        viewer::{WindowCamera, at_the_window},
+    },
     session::{Body, Pose},
 };
 
@@ -33,13 +37,16 @@ const RING: [Vec2; 8] = [
     Vec2::new(0.7, -0.7),
 ];
 
+/// Of a wand that hangs down, from upright: to the floor, a little ahead.
+const HANGING: f32 = std::f32::consts::PI * 0.9;
+
 /// How far away the wand points where nothing is under the mouse, metres.
 const NOTHING_AT: f32 = 3.0;
 
 pub(super) fn plugin(app: &mut App) {
     app.init_resource::<Cursor>()
         .add_systems(PreUpdate, look_for_panels.after(bevy::picking::PickingSystems::Hover))
-        .add_systems(Update, (point, hold_wands).chain().in_set(AppSystems::Input));
+        .add_systems(Update, (point, hold_wands).chain().run_if(at_the_window).in_set(AppSystems::Input));
 }
 
 /// What is under the mouse.
@@ -62,7 +69,7 @@ fn look_for_panels(hover: Res<HoverMap>, nodes: Query<(), With<Node>>, mut curso
 
 pub(super) fn point(
     window: Single<&Window, With<PrimaryWindow>>,
-    camera: Single<(&Camera, &Transform), With<Camera3d>>,
+    camera: Single<(&Camera, &Transform), With<WindowCamera>>,
     targets: Targets,
     mut cursor: ResMut<Cursor>,
 ) {
@@ -88,7 +95,9 @@ pub(super) fn point(
 fn hold_wands(cursor: Res<Cursor>, mut me: ResMut<Me>) {
     let head = me.body.head;
     let rest = Body::rest();
-    me.body.left = rest.left.within(rest.head.inverse()).within(head);
+    // It hangs down: one that pointed ahead would seem to point at something.
+    let hanging = Pose { rotation: Quat::from_rotation_x(HANGING), ..rest.left };
+    me.body.left = hanging.within(rest.head.inverse()).within(head);
     let target = match (&cursor.hit, cursor.ray) {
         (Some(hit), _) => Some(hit.point),
         (None, Some(ray)) => Some(ray.get_point(NOTHING_AT)),

@@ -1,0 +1,126 @@
+//! What the app shows and does, as JSON lines for tests and other programs: one
+//! whenever something has changed, twenty a second at most.
+
+use std::{
+    io::Write,
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
+
+use bevy::prelude::*;
+use serde_json::{Value, json};
+
+use super::{
+    AppSystems,
+    grab::Held,
+    input::{Hands, Headset, Me},
+    link::{Link, Meeting},
+    models::{Model, ModelState},
+    notices::Notices,
+    wands::Wands,
+};
+use crate::{
+    gestures::Side,
+    session::{Phase, Placement, Pose},
+};
+
+/// Between two lines.
+const INTERVAL: Duration = Duration::from_millis(50);
+
+pub(super) fn plugin(app: &mut App) {
+    app.add_systems(Update, report.in_set(AppSystems::Send).run_if(resource_exists::<Report>));
+}
+
+/// Where the lines go.
+#[derive(Resource)]
+pub struct Report {
+    to: Mutex<Box<dyn Write + Send>>,
+    next: Duration,
+    last: Value,
+}
+
+impl Report {
+    /// Lines to there.
+    pub fn new(to: Box<dyn Write + Send>) -> Self {
+        Self { to: Mutex::new(to), next: Duration::ZERO, last: Value::Null }
+    }
+}
+
+fn vector(v: Vec3) -> Value {
+    json!([v.x, v.y, v.z])
+}
+
+fn pose(pose: Pose) -> Value {
+    let q = pose.rotation;
+    json!({ "position": vector(pose.position), "rotation": [q.x, q.y, q.z, q.w] })
+}
+
+fn model(name: &str, id: &str, ready: bool, shown: bool, world: Placement) -> Value {
+    let q = world.rotation;
+    json!({
+        "id": id, "name": name, "ready": ready, "shown": shown,
+        "position": vector(world.position), "rotation": [q.x, q.y, q.z, q.w], "scale": world.scale,
+    })
+}
+
+fn report(
+    mut report: ResMut<Report>,
+    time: Res<Time<Real>>,
+    (headset, hands, wands, me, held): (Res<Headset>, Res<Hands>, Res<Wands>, Res<Me>, Res<Held>),
+    (meeting, link, notices): (Res<Meeting>, Res<Link>, Res<Notices>),
+    models: Query<(&Model, &ModelState)>,
+    pages: Option<Res<super::Open>>,
+) {
+    let now = time.elapsed();
+    if now < report.next {
+        return;
+    }
+    let state_of = |id: &str| models.iter().find(|(model, _)| model.id == id).map(|(_, state)| *state);
+    let aim = |side: Side| {
+        let hit = wands.get(side).hit.as_ref();
+        hit.map(|hit| json!({ "model": hit.model_id, "point": vector(hit.point) }))
+    };
+    let phase = match meeting.phase {
+        Phase::Alone => "alone",
+        Phase::Joining => "joining",
+        Phase::Hosting => "hosting",
+        Phase::Guest => "guest",
+    };
+    let line = json!({
+        "vr": headset.state.as_str(),
+        "eye": headset.eye_size.map(|size| [size.x, size.y]),
+        "passthrough": headset.passthrough.as_str(),
+        "room": pose(headset.room_from_tracking),
+        "present": me.present,
+        "head": pose(me.body.head), "left": pose(me.body.left), "right": pose(me.body.right),
+        "tracked": { "left": hands.left.device.as_str(), "right": hands.right.device.as_str() },
+        "aim": { "left": aim(Side::Left), "right": aim(Side::Right) },
+        "held": held.model_ids().collect::<Vec<_>>(),
+        "phase": phase,
+        "port": link.port(),
+        "participants": meeting.participants.iter().map(|p| json!({
+            "id": p.device_id, "name": p.label, "state": p.presence.as_str(),
+        })).collect::<Vec<_>>(),
+        "models": meeting.models.iter().map(|view| {
+            let ready = state_of(&view.id) == Some(ModelState::Ready);
+            let (world, _) = held.place(view, &meeting);
+            model(&view.name, &view.id, ready, view.shown, world)
+        }).collect::<Vec<_>>(),
+        "panels": pages.is_some_and(|open| open.dock),
+        "notices": notices.texts(),
+    });
+    if line == report.last {
+        return;
+    }
+    report.next = now + INTERVAL;
+    let mut text = line.clone();
+    if let Some(fields) = text.as_object_mut() {
+        fields.insert("t".to_owned(), json!(now.as_secs_f64()));
+        fields.insert("frames".to_owned(), json!(headset.frames));
+    }
+    let report = &mut *report;
+    let to = report.to.get_mut().unwrap_or_else(PoisonError::into_inner);
+    // A reader that has gone away is no failure of ours.
+    let _ = writeln!(to, "{text}").and_then(|()| to.flush());
+    report.last = line;
+}
