@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# What scripts/run, scripts/test and android/check.sh share: where things are,
-# what has to be installed, and the folder that cargo builds in.
+# What the scripts share: where things are, what has to be installed, and the
+# folder that cargo builds in.
 # Sourced, never run: the caller has said `set -euo pipefail`.
 # shellcheck disable=SC2034 # what is defined here is used there
 
@@ -102,10 +102,7 @@ needs_without_screen=(
 )
 needs_to_test=("have xdotool|xdotool")
 needs_to_lint=("have shellcheck|shellcheck")
-needs_for_android=(
-    "have debootstrap|debootstrap"
-    "[[ -e /usr/share/keyrings/debian-archive-keyring.gpg ]]|debian-archive-keyring"
-)
+needs_for_networks=("have ip|iproute2")
 
 # missing NEED...: the packages of the needs that are not met, once each.
 missing() {

@@ -1,0 +1,68 @@
+//! A runtime that crashes, stalls or was never there takes the headset away,
+//! not the meeting.
+
+use std::time::{Duration, Instant};
+
+use super::{
+    report::Vr,
+    stage::{Guest, Headset, PATIENCE, Stage},
+};
+
+/// So soon the person knows.
+const SOON: Duration = Duration::from_secs(5);
+
+/// Frames go on: a model that a guest opens is shown.
+fn the_app_works(stage: &mut Stage, guest: &mut Guest) {
+    let id = guest.open("molecule.glb");
+    stage.app.wait_for("the guest's model", PATIENCE, |state| state.model(&id).is_some_and(|m| m.ready));
+    stage.app.must_run();
+}
+
+#[test]
+fn a_crash_of_the_runtime_leaves_the_meeting_alone() {
+    let Some(mut stage) = Stage::set("crash", Headset::Ready, &[]) else { return };
+    let before = stage.wait_for_focus();
+    let mut guest = stage.guest("Guest");
+    let mark = guest.participant.mark();
+    guest.is_undisturbed_for(mark, Duration::from_secs(1));
+
+    stage.runtime().crash();
+    stage.app.wait_for("word of the loss", SOON, |state| {
+        matches!(state.vr, Vr::Lost | Vr::Unavailable)
+            && state.notices != before.notices
+            && !state.notices.is_empty()
+    });
+    guest.is_undisturbed_for(mark, Duration::from_secs(4));
+    the_app_works(&mut stage, &mut guest);
+}
+
+#[test]
+fn a_runtime_that_stalls_stalls_the_headset_alone() {
+    const STALL: Duration = Duration::from_secs(4);
+    let Some(mut stage) = Stage::set("stall", Headset::Ready, &[]) else { return };
+    stage.wait_for_focus();
+    let mut guest = stage.guest("Guest");
+    let mark = guest.participant.mark();
+
+    stage.runtime().stall();
+    guest.is_undisturbed_for(mark, STALL);
+    stage.runtime().go_on();
+    let frames = stage.app.state().frames;
+    // It did not take the stall for a loss.
+    stage.app.wait_for("more frames", PATIENCE, |state| state.vr == Vr::Focused && state.frames > frames);
+    the_app_works(&mut stage, &mut guest);
+}
+
+#[test]
+fn without_a_runtime_the_app_is_flat() {
+    for (name, headset) in [("asleep", Headset::Asleep), ("missing", Headset::Missing)] {
+        let Some(mut stage) = Stage::set(name, headset, &[]) else { return };
+        let started = Instant::now();
+        stage.app.wait_for("word of the missing headset", PATIENCE, |state| {
+            state.vr == Vr::Unavailable && !state.notices.is_empty()
+        });
+        println!("{name}: known after {:.1} s", started.elapsed().as_secs_f64());
+        let mut guest = stage.guest("Guest");
+        the_app_works(&mut stage, &mut guest);
+    }
+}

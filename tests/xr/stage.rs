@@ -1,0 +1,259 @@
+//! A scenario's company: the app in its world, with or without an OpenXR
+//! runtime, and those who meet it.
+
+use std::{
+    fs::File,
+    os::{fd::AsRawFd, unix::net::UnixStream},
+    path::Path,
+    time::{Duration, Instant},
+};
+
+use rustix::fs::{FlockOperation, flock};
+use serde_json::{Value, json};
+
+use super::{
+    process::Participant,
+    remote::Remote,
+    report::{Report, State, Vr},
+    runtime::Runtime,
+    world::{ASSETS, PROGRAM, Process, SCENARIO, World, debian_root},
+};
+
+/// For what takes as long as the processor needs for it: an unoptimised Bevy
+/// that draws with it.
+pub const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Ends in this order: the app before what it stands on.
+pub struct Stage {
+    pub app: App,
+    pub runtime: Option<Runtime>,
+    _display: Process,
+    world: World,
+    _turn: File,
+}
+
+/// What an app finds that is started for a headset.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Headset {
+    /// It is there.
+    Ready,
+    /// A runtime is installed, its service is not running.
+    Asleep,
+    /// No runtime is installed.
+    Missing,
+}
+
+impl Stage {
+    /// The app hosts a meeting: `convene --vr host ARGUMENTS`. None where no
+    /// scenario can be played, which has been said.
+    pub fn set(name: &str, headset: Headset, arguments: &[&str]) -> Option<Self> {
+        let root = debian_root()?;
+        let folders = Path::new(env!("CARGO_TARGET_TMPDIR")).join("xr");
+        std::fs::create_dir_all(&folders).unwrap();
+        // One scenario at a time, also of several runs: each needs the whole processor.
+        let turn = File::create(folders.join("lock")).unwrap();
+        flock(&turn, FlockOperation::LockExclusive).unwrap();
+        let folder = folders.join(name);
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir(&folder).unwrap();
+        let world = World::new(&root, &folder);
+        let display = display(&world);
+        let runtime = (headset == Headset::Ready).then(|| Runtime::start(&world));
+        let environment: &[&str] = match headset {
+            Headset::Missing => &["XR_RUNTIME_JSON=/mnt/no-runtime.json"],
+            Headset::Ready | Headset::Asleep => &[],
+        };
+        let app = App::host(&world, environment, arguments);
+        Some(Self { app, runtime, _display: display, world, _turn: turn })
+    }
+
+    /// Starts the runtime that is not there yet, or again.
+    #[allow(dead_code, reason = "for scenarios in which a headset comes")]
+    pub fn start_runtime(&mut self) {
+        // The service locks a file while it runs: first the one that is there ends.
+        self.runtime = None;
+        self.runtime = Some(Runtime::start(&self.world));
+    }
+
+    pub fn runtime(&mut self) -> &mut Runtime {
+        self.runtime.as_mut().expect("there is no runtime in this scenario")
+    }
+
+    pub fn remote(&mut self) -> &mut Remote {
+        &mut self.runtime().remote
+    }
+
+    /// The app is what the headset shows and listens to.
+    pub fn wait_for_focus(&mut self) -> State {
+        self.app.wait_for("the headset's focus", PATIENCE, |state| state.vr == Vr::Focused)
+    }
+
+    /// Somebody joins the app's meeting, and is in it.
+    pub fn guest(&mut self, name: &str) -> Guest {
+        let port = self.app.wait_for("the meeting", PATIENCE, |state| state.port.is_some()).port.unwrap();
+        Guest { participant: Participant::join(port, &["--name", name, "--cache", "none"]) }
+    }
+}
+
+/// A display in memory, and nobody else's: its number is free in this world.
+fn display(world: &World) -> Process {
+    let arguments = [":0", "-screen", "0", "640x480x24", "-nolisten", "tcp", "-noreset"];
+    let mut display = world.start("display", world.command(&[], "Xvfb").args(arguments));
+    let until = Instant::now() + PATIENCE;
+    while !is_answered(&world.outside("/tmp/.X11-unix")) {
+        display.must_run();
+        assert!(Instant::now() < until, "the display does not answer");
+        std::thread::sleep(LOOK);
+    }
+    display
+}
+
+/// Does the display whose socket is in that folder take connections?
+fn is_answered(folder: &Path) -> bool {
+    // A socket's path is short, and a home may be anywhere.
+    let Ok(folder) = File::open(folder) else { return false };
+    UnixStream::connect(format!("/proc/self/fd/{}/X0", folder.as_raw_fd())).is_ok()
+}
+
+/// How often it is looked whether something came.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// The program, for a headset.
+pub struct App {
+    process: Process,
+    report: Report,
+}
+
+impl App {
+    fn host(world: &World, environment: &[&str], arguments: &[&str]) -> Self {
+        let environment = [&["RUST_BACKTRACE=1"], environment].concat();
+        let mut command = world.command(&environment, PROGRAM);
+        command.args([
+            "--vr",
+            "host",
+            "--port",
+            "0",
+            "--bind",
+            "127.0.0.1",
+            "--name",
+            "Host",
+            "--cache",
+            "none",
+        ]);
+        command.args(["--size", "320x240", "--log", "info"]);
+        command.args(["--settings", &inside("settings.json"), "--report", &inside("report.jsonl")]);
+        let process = world.start("app", command.args(arguments));
+        let report = Report::new(&world.folder().join("report.jsonl"));
+        Self { process, report }
+    }
+
+    /// How things are now.
+    pub fn state(&mut self) -> State {
+        self.wait_for("any report", PATIENCE, |_| true)
+    }
+
+    /// How many states it reported so far; for [`Self::wait_after`].
+    pub fn mark(&mut self) -> usize {
+        self.report.states().len()
+    }
+
+    /// The first state that fits, of the newest and those to come.
+    pub fn wait_for(&mut self, what: &str, timeout: Duration, fits: impl Fn(&State) -> bool) -> State {
+        let newest = self.mark().saturating_sub(1);
+        self.wait_after(newest, what, timeout, fits)
+    }
+
+    /// The first state that fits, of those after the mark.
+    pub fn wait_after(
+        &mut self,
+        mark: usize,
+        what: &str,
+        timeout: Duration,
+        fits: impl Fn(&State) -> bool,
+    ) -> State {
+        let until = Instant::now() + timeout;
+        let mut next = mark;
+        loop {
+            // Before the report is read: what it said last counts.
+            let runs = self.process.is_running();
+            let states = self.report.states();
+            if let Some(found) = states[next.min(states.len())..].iter().find(|state| fits(state)) {
+                return found.clone();
+            }
+            next = states.len();
+            let last = states.last().cloned();
+            let failure = match () {
+                () if !runs => "the app ended",
+                () if Instant::now() >= until => "it took too long",
+                () => {
+                    std::thread::sleep(LOOK);
+                    continue;
+                }
+            };
+            let last = last.map_or("nothing was reported".to_owned(), |state| format!("{state:#?}"));
+            panic!("no {what}: {failure}; the last state: {last}");
+        }
+    }
+
+    /// Fails if it has ended.
+    pub fn must_run(&mut self) {
+        self.process.must_run();
+    }
+}
+
+/// A path of the scenario's folder, as the programs in the world see it.
+pub fn inside(file: &str) -> String {
+    format!("{SCENARIO}/{file}")
+}
+
+/// A path of the project's assets, as the app sees it.
+#[allow(dead_code, reason = "for scenarios in which the app opens models itself")]
+pub fn asset(file: &str) -> String {
+    format!("{ASSETS}/{file}")
+}
+
+/// A headless participant of the app's meeting.
+pub struct Guest {
+    pub participant: Participant,
+}
+
+impl Guest {
+    /// Says what it sees of others' poses from now on.
+    pub fn watch_poses(&mut self) {
+        self.participant.does(json!({ "command": "watch_poses", "on": true }));
+    }
+
+    /// Opens one of the project's models; its id.
+    pub fn open(&mut self, model: &str) -> String {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/models").join(model);
+        let done = self.participant.does(json!({ "command": "open", "path": path }));
+        done["model_id"].as_str().unwrap().to_owned()
+    }
+
+    /// For so long its host is there for it, as if nothing were the matter: it
+    /// answers all the time, and nobody calls it slow or gone.
+    pub fn is_undisturbed_for(&mut self, mark: usize, time: Duration) {
+        /// Pings come more often than this; a host is called stale after 2 s.
+        const SILENT_MS: f64 = 1500.0;
+        let until = Instant::now() + time;
+        loop {
+            let before = self.participant.mark();
+            self.participant.does(json!({ "command": "stats" }));
+            let stats = self.participant.wait_after(before, "stats", |_| true);
+            let silent = stats["peers"][0]["silent_ms"].as_f64();
+            assert!(silent.is_some_and(|ms| ms < SILENT_MS), "the host was not heard for a while: {stats}");
+            if Instant::now() >= until {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        let bad = |event: &&Value| match event["event"].as_str() {
+            Some("participant_state") => event["state"] != "live",
+            Some("connection_lost" | "participant_left" | "left" | "peer_fault") => true,
+            _ => false,
+        };
+        let events = self.participant.events();
+        let noticed: Vec<&Value> = events[mark..].iter().filter(bad).collect();
+        assert!(noticed.is_empty(), "the guest noticed something: {noticed:#?}");
+    }
+}
