@@ -33,5 +33,7 @@ mod world;
 mod hands;
 #[path = "xr/losses.rs"]
 mod losses;
+#[path = "xr/models.rs"]
+mod models;
 #[path = "xr/poses.rs"]
 mod poses;

@@ -28,7 +28,7 @@ const DOT: f32 = 0.006;
 const TIP: f32 = 0.2;
 
 pub(super) fn plugin(app: &mut App) {
-    app.add_systems(Startup, make_shapes).add_observer(equip).add_systems(
+    app.add_systems(PreStartup, make_shapes).add_observer(equip).add_systems(
         Update,
         (aim, recolour)
             .chain()

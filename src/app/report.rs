@@ -80,6 +80,10 @@ fn report(
         let hit = wands.get(side).hit.as_ref();
         hit.map(|hit| json!({ "model": hit.model_id, "point": vector(hit.point) }))
     };
+    let input = |side: Side| {
+        let hand = hands.get(side);
+        json!({ "trigger": hand.trigger, "squeeze": hand.squeeze, "stick": [hand.stick.x, hand.stick.y] })
+    };
     let phase = match meeting.phase {
         Phase::Alone => "alone",
         Phase::Joining => "joining",
@@ -94,10 +98,12 @@ fn report(
         "present": me.present,
         "head": pose(me.body.head), "left": pose(me.body.left), "right": pose(me.body.right),
         "tracked": { "left": hands.left.device.as_str(), "right": hands.right.device.as_str() },
+        "input": { "left": input(Side::Left), "right": input(Side::Right) },
         "aim": { "left": aim(Side::Left), "right": aim(Side::Right) },
         "held": held.model_ids().collect::<Vec<_>>(),
         "phase": phase,
         "port": link.port(),
+        "keep_aligned": meeting.keep_aligned,
         "participants": meeting.participants.iter().map(|p| json!({
             "id": p.device_id, "name": p.label, "state": p.presence.as_str(),
         })).collect::<Vec<_>>(),

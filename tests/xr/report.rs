@@ -26,11 +26,14 @@ pub struct State {
     pub left: Option<Place>,
     pub right: Option<Place>,
     pub tracked: Sides<Tracked>,
+    /// What the hands do.
+    pub input: Sides<Input>,
     pub aim: Sides<Option<Aim>>,
     /// The ids of the models that are held.
     pub held: Vec<String>,
     pub phase: Phase,
     pub port: Option<u16>,
+    pub keep_aligned: bool,
     pub models: Vec<Model>,
     pub passthrough: Passthrough,
     /// What happened, for people.
@@ -52,6 +55,7 @@ impl State {
 #[serde(rename_all = "lowercase")]
 pub enum Vr {
     Unavailable,
+    Available,
     Idle,
     Ready,
     Synchronized,
@@ -68,6 +72,13 @@ pub enum Tracked {
     Controller,
     Hand,
     None,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+pub struct Input {
+    pub trigger: f32,
+    pub squeeze: f32,
+    pub stick: [f32; 2],
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]

@@ -1,7 +1,10 @@
 //! Head, hands and buttons: from the headset's coordinates into the room, in the
 //! app's vocabulary.
 
-use std::f32::consts::{FRAC_PI_2, PI};
+use std::{
+    f32::consts::{FRAC_PI_2, PI},
+    time::Duration,
+};
 
 use bevy::prelude::*;
 
@@ -19,6 +22,9 @@ use crate::{
     gestures::{Button, PerSide, Pinch, Side, aim_from_eye},
     session::{Body, Pose},
 };
+
+/// Somebody of whom nothing is known for so long is not there.
+const MISSED: Duration = Duration::from_secs(1);
 
 pub(super) fn plugin(app: &mut App) {
     app.add_systems(
@@ -83,6 +89,8 @@ fn fill(
     mut joints: ResMut<Joints>,
     mut pinches: Local<PerSide<Pinch>>,
     mut was_worn: Local<bool>,
+    mut seen_at: Local<Duration>,
+    time: Res<Time<Real>>,
 ) {
     if !headset.is_worn() {
         if std::mem::take(&mut *was_worn) {
@@ -98,9 +106,10 @@ fn fill(
     let seen = vr.snapshot().and_then(|snapshot| Some((snapshot, snapshot.head?)));
     let Some((snapshot, head)) = seen else {
         // The runtime stands still: nobody is there until it goes on.
-        me.present = false;
+        me.present &= time.elapsed() < *seen_at + MISSED;
         return;
     };
+    *seen_at = time.elapsed();
     me.present = true;
     me.body.head = head_in_room(head, room);
     for side in Side::BOTH {
