@@ -35,5 +35,7 @@ mod hands;
 mod losses;
 #[path = "xr/models.rs"]
 mod models;
+#[path = "xr/pictures.rs"]
+mod pictures;
 #[path = "xr/poses.rs"]
 mod poses;

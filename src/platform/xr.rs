@@ -34,10 +34,9 @@ use crate::{
 
 use runtime::Runtime;
 
-/// A frame that has not begun after this is not waited for any more: the window
-/// is drawn without it. Longer than slow machines draw at a frame, for a frame
-/// begins only when the one before is drawn.
-const PATIENCE: Duration = Duration::from_millis(500);
+/// A frame that has not begun so long after the one before was drawn is not
+/// waited for any more: the window is drawn without it.
+const PATIENCE: Duration = Duration::from_millis(150);
 
 /// A runtime with a headset, or what the person is to be told.
 pub(super) struct Found(Result<Runtime, Notice>);

@@ -3,6 +3,8 @@
 
 use std::time::{Duration, Instant};
 
+use serde_json::Value;
+
 use super::{
     report::Vr,
     stage::{Guest, Headset, PATIENCE, Stage},
@@ -34,19 +36,34 @@ fn a_crash_of_the_runtime_leaves_the_meeting_alone() {
     });
     guest.is_undisturbed_for(mark, Duration::from_secs(4));
     the_app_works(&mut stage, &mut guest);
+
+    // Once it is there again, the headset goes on by itself.
+    stage.start_runtime();
+    let frames = stage.wait_for_focus().frames;
+    stage.app.wait_for("more frames", PATIENCE, |state| state.frames > frames);
+    guest.is_undisturbed_for(mark, Duration::ZERO);
 }
 
 #[test]
 fn a_runtime_that_stalls_stalls_the_headset_alone() {
-    const STALL: Duration = Duration::from_secs(4);
+    /// So long as to be seen as somebody who is not there.
+    const STALL: Duration = Duration::from_secs(12);
     let Some(mut stage) = Stage::set("stall", Headset::Ready, &[]) else { return };
     stage.wait_for_focus();
     let mut guest = stage.guest("Guest");
+    guest.watch_poses();
     let mark = guest.participant.mark();
+    guest.participant.wait_for_many(mark, "pose", 20, |_| true);
 
     stage.runtime().stall();
-    guest.is_undisturbed_for(mark, STALL);
+    // The person is away, and yet the connection is as good as ever.
+    guest.hears_the_host_for(mark, STALL);
+    let state = |name: &'static str| move |event: &Value| event["state"] == name;
+    guest.participant.wait_after(mark, "participant_state", state("stale"));
+    guest.participant.wait_after(mark, "participant_state", state("away"));
+    let mark = guest.participant.mark();
     stage.runtime().go_on();
+    guest.participant.wait_after(mark, "participant_state", state("live"));
     let frames = stage.app.state().frames;
     // It did not take the stall for a loss.
     stage.app.wait_for("more frames", PATIENCE, |state| state.vr == Vr::Focused && state.frames > frames);

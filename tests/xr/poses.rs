@@ -53,3 +53,20 @@ fn the_head_is_where_the_headset_is() {
         guest.participant.wait_after(mark, "pose", |event| is_same(read(&event["head"]), expected));
     }
 }
+
+#[test]
+fn who_recentres_stands_at_the_origin_and_looks_ahead() {
+    let Some(mut stage) = Stage::set("recentre", Headset::Ready, &[]) else { return };
+    stage.wait_for_focus();
+    let turned = Quat::from_rotation_y(2.0);
+    let head = Pose { position: Vec3::new(1.0, 1.7, -2.0), rotation: turned };
+    stage.remote().set(|remote| remote.head = head);
+    stage.app.wait_for("the head there", Duration::from_secs(30), |state| {
+        state.head.is_some_and(|seen| is_same(seen.into(), head_in_room(head)))
+    });
+    stage.recentre();
+    stage.app.wait_for("the head at the origin", Duration::from_secs(30), |state| {
+        let wanted = Pose { position: Vec3::new(0.0, 1.7, 0.0), rotation: Quat::IDENTITY };
+        state.head.is_some_and(|seen| is_same(seen.into(), wanted)) && state.says("recentred")
+    });
+}

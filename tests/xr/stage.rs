@@ -83,6 +83,16 @@ impl Stage {
         &mut self.runtime().remote
     }
 
+    /// The person recentres with the headset's own button.
+    pub fn recentre(&self) {
+        assert!(self.world.command(&[], "monado-ctl").arg("-c").status().unwrap().success());
+    }
+
+    /// A file of the scenario, as the test sees it.
+    pub fn file(&self, name: &str) -> std::path::PathBuf {
+        self.world.folder().join(name)
+    }
+
     /// The app is what the headset shows and listens to.
     pub fn wait_for_focus(&mut self) -> State {
         self.app.wait_for("the headset's focus", PATIENCE, |state| state.vr == Vr::Focused)
@@ -233,6 +243,15 @@ impl Guest {
     /// For so long its host is there for it, as if nothing were the matter: it
     /// answers all the time, and nobody calls it slow or gone.
     pub fn is_undisturbed_for(&mut self, mark: usize, time: Duration) {
+        self.hears_the_host_for(mark, time);
+        let events = self.participant.events();
+        let bad = |event: &&Value| event["event"] == "participant_state" && event["state"] != "live";
+        let noticed: Vec<&Value> = events[mark..].iter().filter(bad).collect();
+        assert!(noticed.is_empty(), "the guest noticed something: {noticed:#?}");
+    }
+
+    /// For so long its host answers all the time, whoever is at it.
+    pub fn hears_the_host_for(&mut self, mark: usize, time: Duration) {
         /// Pings come more often than this; a host is called stale after 2 s.
         const SILENT_MS: f64 = 1500.0;
         let until = Instant::now() + time;
@@ -247,10 +266,11 @@ impl Guest {
             }
             std::thread::sleep(Duration::from_millis(100));
         }
-        let bad = |event: &&Value| match event["event"].as_str() {
-            Some("participant_state") => event["state"] != "live",
-            Some("connection_lost" | "participant_left" | "left" | "peer_fault") => true,
-            _ => false,
+        let bad = |event: &&Value| {
+            matches!(
+                event["event"].as_str(),
+                Some("connection_lost" | "participant_left" | "left" | "peer_fault")
+            )
         };
         let events = self.participant.events();
         let noticed: Vec<&Value> = events[mark..].iter().filter(bad).collect();

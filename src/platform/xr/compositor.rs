@@ -5,7 +5,10 @@
 //! the runtime counts on it. What fails is told by the thread `xr`, whose calls
 //! fail as well.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 
 use bevy::{
     camera::ManualTextureViewHandle,
@@ -29,7 +32,7 @@ use openxr::{
 
 use super::{
     eyes::{Eye, EyeViews},
-    runtime::Runtime,
+    runtime::Connection,
     session::BeginError,
     tracker::{Snapshot, pose},
 };
@@ -69,10 +72,26 @@ pub(super) struct Frame {
     begun: bool,
     /// An image is ours and must be given back.
     acquired: bool,
+    drawing: Drawing,
+}
+
+/// Whether a frame is being drawn; seen by both worlds.
+#[derive(Clone, Default)]
+pub(super) struct Drawing(Arc<AtomicBool>);
+
+impl Drawing {
+    pub fn is_going_on(&self) -> bool {
+        self.0.load(Ordering::Acquire)
+    }
+
+    fn set(&self, on: bool) {
+        self.0.store(on, Ordering::Release);
+    }
 }
 
 impl Frame {
-    pub fn new(snapshot: &Snapshot, main: &World) -> Self {
+    pub fn new(snapshot: &Snapshot, main: &World, drawing: Drawing) -> Self {
+        drawing.set(true);
         let headset = main.resource::<Headset>();
         Self {
             state: snapshot.frame,
@@ -82,6 +101,7 @@ impl Frame {
             size: headset.eye_size.unwrap_or_default(),
             begun: false,
             acquired: false,
+            drawing,
         }
     }
 }
@@ -101,21 +121,28 @@ pub(super) struct Compositor {
 
 impl Compositor {
     pub fn new(
-        runtime: &Runtime,
+        connection: &Connection,
         device: &RenderDevice,
         session: &Session<Vulkan>,
         stream: FrameStream<Vulkan>,
         space: Arc<Space>,
         wanted_size: Option<(u32, u32)>,
     ) -> Result<(Self, EyeViews), BeginError> {
-        let (instance, system) = (&runtime.instance, runtime.system);
+        let Connection { instance, system } = connection;
+        let system = *system;
         let stereo = ViewConfigurationType::PRIMARY_STEREO;
         let views = instance.enumerate_view_configuration_views(system, stereo)?;
         let view = views.first().ok_or(BeginError::Format)?;
         let size = wanted_size.map_or(
             UVec2::new(view.recommended_image_rect_width, view.recommended_image_rect_height),
             |(width, height)| {
-                UVec2::new(width.min(view.max_image_rect_width), height.min(view.max_image_rect_height))
+                let most =
+                    instance.system_properties(system).map(|properties| properties.graphics_properties);
+                let (widest, highest) = most
+                    .map_or((view.max_image_rect_width, view.max_image_rect_height), |most| {
+                        (most.max_swapchain_image_width, most.max_swapchain_image_height)
+                    });
+                UVec2::new(width.min(widest), height.min(highest))
             },
         );
         let offered = session.enumerate_swapchain_formats()?;
@@ -258,10 +285,13 @@ fn begin(
 
 /// Ends the frame with what was drawn.
 fn end(frame: Option<ResMut<Frame>>, compositor: Option<ResMut<Compositor>>) {
-    let (Some(mut frame), Some(mut compositor)) = (frame, compositor) else { return };
-    if !std::mem::take(&mut frame.begun) {
-        return;
-    }
+    let Some(mut frame) = frame else { return };
+    give_back(&mut frame, compositor);
+    frame.drawing.set(false);
+}
+
+fn give_back(frame: &mut Frame, compositor: Option<ResMut<Compositor>>) {
+    let Some(mut compositor) = compositor.filter(|_| std::mem::take(&mut frame.begun)) else { return };
     let drawn = std::mem::take(&mut frame.acquired) && compositor.swapchain.release_image().is_ok();
     compositor.pass_through(frame.passthrough == Passthrough::Layer);
     let Compositor { stream, swapchain, space, passthrough, .. } = &mut *compositor;

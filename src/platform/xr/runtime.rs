@@ -18,18 +18,19 @@ use crate::notice::Notice;
 
 /// A runtime that has a headset, and the device that both draw with.
 pub(super) struct Runtime {
-    /// Of this program at the runtime.
-    pub instance: openxr::Instance,
-    /// The headset.
-    pub system: SystemId,
+    /// None while the runtime is gone: programs may have one connection only, also
+    /// one that is lost.
+    connection: Option<Connection>,
     /// Vulkan's handles, which sessions are made with.
     device: Device,
 }
 
-/// A new connection to a runtime.
+/// A connection to a runtime.
 pub(super) struct Connection {
-    instance: openxr::Instance,
-    system: SystemId,
+    /// Of this program at the runtime.
+    pub instance: openxr::Instance,
+    /// The headset.
+    pub system: SystemId,
 }
 
 /// Vulkan's handles as OpenXR takes them.
@@ -114,7 +115,8 @@ impl Runtime {
             RenderInstance(Arc::new(WgpuWrapper::new(wgpu))),
         );
         let GraphicsWrap::Vulkan(handles) = session.0;
-        Ok((Self { instance: instance.into_inner(), system, device: Device(handles) }, render))
+        let connection = Connection { instance: instance.into_inner(), system };
+        Ok((Self { connection: Some(connection), device: Device(handles) }, render))
     }
 
     /// Reaches a runtime that went away and may be back; it can take seconds.
@@ -132,17 +134,28 @@ impl Runtime {
         if physical != self.device.0.physical_device {
             return Err(RuntimeError::OtherDevice);
         }
-        self.instance = new.instance;
-        self.system = new.system;
+        self.connection = Some(new);
         Ok(())
+    }
+
+    /// The connection, while there is one.
+    pub fn connection(&self) -> openxr::Result<&Connection> {
+        self.connection.as_ref().ok_or(sys::Result::ERROR_INSTANCE_LOST)
+    }
+
+    /// The runtime is gone.
+    pub fn disconnect(&mut self) {
+        self.connection = None;
     }
 
     /// Begins a session.
     pub fn create_session(&self) -> openxr::Result<NewSession> {
+        let connection = self.connection()?;
         #[expect(unsafe_code, reason = "OpenXR takes Vulkan's handles")]
         // SAFETY: the handles are those of the device that Bevy draws with, which outlives every session.
-        let new = unsafe { self.instance.create_session::<openxr::Vulkan>(self.system, &self.device.0)? };
-        Ok(new)
+        unsafe {
+            connection.instance.create_session::<openxr::Vulkan>(connection.system, &self.device.0)
+        }
     }
 }
 

@@ -5,10 +5,17 @@
 //! and what happens next is decided here; the runtime is heard through the
 //! thread `xr`.
 
-use std::{sync::Arc, thread::JoinHandle, time::Duration};
+use std::{
+    sync::Arc,
+    thread::JoinHandle,
+    time::{Duration, Instant},
+};
 
 use bevy::{
-    ecs::system::SystemParam,
+    ecs::{
+        schedule::MainThreadExecutor,
+        system::{NonSendMarker, SystemParam},
+    },
     prelude::*,
     render::{ExtractSchedule, MainWorld, RenderApp, renderer::RenderDevice},
 };
@@ -18,7 +25,7 @@ use openxr::{Posef, ReferenceSpaceType};
 use super::{
     PATIENCE,
     actions::Actions,
-    compositor::{self, Compositor},
+    compositor::{self, Compositor, Drawing},
     eyes::EyeViews,
     runtime::{Connection, Runtime},
     tracker::{Ask, End, Recentring, Snapshot, Told, Tracker},
@@ -35,6 +42,8 @@ use crate::{
     threads,
 };
 
+/// How often it is looked whether a frame is drawn.
+const LOOK: Duration = Duration::from_millis(1);
 /// Between two attempts to begin a session.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 /// Between two attempts to reach a runtime that is gone.
@@ -76,6 +85,8 @@ pub(super) struct Vr {
     frame: Option<Box<Snapshot>>,
     /// Whether its pictures have been ordered.
     handed_over: bool,
+    /// Whether the render world is between the beginning and the end of a frame.
+    drawing: Drawing,
 }
 
 struct Open {
@@ -103,6 +114,7 @@ impl Vr {
             told: false,
             frame: None,
             handed_over: false,
+            drawing: Drawing::default(),
         }
     }
 
@@ -110,6 +122,12 @@ impl Vr {
     /// nothing now.
     pub fn snapshot(&self) -> Option<&Snapshot> {
         self.frame.as_deref()
+    }
+
+    /// The runtime is gone: it is looked for from now on.
+    fn lose(&mut self) {
+        self.runtime.disconnect();
+        self.reconnect = Some(Reconnect { attempts: 0, answer: None });
     }
 
     fn ask(&self, ask: Ask) {
@@ -136,7 +154,14 @@ struct Tell<'w> {
 }
 
 /// Hears what the runtime says, and waits for the frame.
-fn follow(mut vr: ResMut<Vr>, mut tell: Tell, time: Res<Time<Real>>) {
+fn follow(
+    mut vr: ResMut<Vr>,
+    mut tell: Tell,
+    time: Res<Time<Real>>,
+    main_thread: Option<Res<MainThreadExecutor>>,
+    // Only on that thread can its tasks be done.
+    _: NonSendMarker,
+) {
     let vr = &mut *vr;
     vr.frame = None;
     vr.handed_over = false;
@@ -151,10 +176,18 @@ fn follow(mut vr: ResMut<Vr>, mut tell: Tell, time: Res<Time<Real>>) {
     if !open.asked && vr.frame.is_none() {
         open.asked = open.asks.try_send(Ask::Frame).is_ok();
     }
-    let until = std::time::Instant::now() + PATIENCE;
-    while open.asked && vr.over.is_none() {
-        let Ok(told) = open.told.recv_deadline(until) else { break };
-        take(told, open, &mut vr.frame, &mut vr.over, &mut tell);
+    // Runtimes let the next frame begin when the one before is drawn.
+    let mut idle = Instant::now();
+    while open.asked && vr.over.is_none() && idle.elapsed() < PATIENCE {
+        if vr.drawing.is_going_on() {
+            idle = Instant::now();
+        }
+        // What the render world has for this thread to do: it would stand still without.
+        let tasks = main_thread.as_ref().and_then(|executor| executor.0.ticker());
+        while tasks.as_ref().is_some_and(|tasks| tasks.try_tick()) {}
+        if let Ok(told) = open.told.recv_timeout(LOOK) {
+            take(told, open, &mut vr.frame, &mut vr.over, &mut tell);
+        }
     }
 }
 
@@ -286,7 +319,7 @@ fn pulse(mut pulses: MessageReader<Pulse>, vr: Res<Vr>) {
 fn hand_over(mut commands: Commands, mut main: ResMut<MainWorld>) {
     let frame = main.resource_scope::<Vr, _>(|main, mut vr| {
         let snapshot = vr.frame.as_ref().filter(|_| !vr.handed_over)?;
-        let frame = compositor::Frame::new(snapshot, main);
+        let frame = compositor::Frame::new(snapshot, main, vr.drawing.clone());
         vr.handed_over = true;
         Some(frame)
     });
@@ -313,7 +346,7 @@ fn open_and_close(mut commands: Commands, mut main: ResMut<MainWorld>, device: R
             match end {
                 End::Exited => vr.wanted = false,
                 End::Restart => {}
-                End::Lost(_) => vr.reconnect = Some(Reconnect { attempts: 0, answer: None }),
+                End::Lost(_) => vr.lose(),
             }
             let state = &mut main.resource_mut::<Headset>().state;
             if end == End::Exited {
@@ -344,7 +377,7 @@ fn open_and_close(mut commands: Commands, mut main: ResMut<MainWorld>, device: R
                     )));
                 }
                 if error.is_loss() {
-                    vr.reconnect = Some(Reconnect { attempts: 0, answer: None });
+                    vr.lose();
                 }
             }
         }
@@ -380,6 +413,7 @@ fn begin(
     device: &RenderDevice,
     options: &HeadsetOptions,
 ) -> Result<(Open, Compositor, EyeViews), BeginError> {
+    let Connection { instance, system } = runtime.connection()?;
     let (session, waiter, stream) = runtime.create_session()?;
     let space_type = [ReferenceSpaceType::STAGE, ReferenceSpaceType::LOCAL_FLOOR, ReferenceSpaceType::LOCAL]
         .into_iter()
@@ -393,7 +427,7 @@ fn begin(
     };
     let space = Arc::new(session.create_reference_space(space_type, floor)?);
     let head = session.create_reference_space(ReferenceSpaceType::VIEW, Posef::IDENTITY)?;
-    let actions = Actions::new(&runtime.instance)?;
+    let actions = Actions::new(instance)?;
     session.attach_action_sets(&[&actions.set])?;
     let space_of = |action: &openxr::Action<Posef>, side: Side| {
         action.create_space(&session, *actions.hands.get(side), Posef::IDENTITY)
@@ -402,8 +436,8 @@ fn begin(
         Ok(PerSide { left: space_of(action, Side::Left)?, right: space_of(action, Side::Right)? })
     };
     let (aims, grips) = (both(&actions.aim)?, both(&actions.grip)?);
-    let tracks_hands = runtime.instance.exts().ext_hand_tracking.is_some()
-        && runtime.instance.supports_hand_tracking(runtime.system).unwrap_or(false);
+    let tracks_hands = instance.exts().ext_hand_tracking.is_some()
+        && instance.supports_hand_tracking(*system).unwrap_or(false);
     let trackers = tracks_hands
         .then(|| {
             Some(PerSide {
@@ -413,11 +447,11 @@ fn begin(
         })
         .flatten();
     let (compositor, views) =
-        Compositor::new(runtime, device, &session, stream, space.clone(), options.eye_size)?;
+        Compositor::new(runtime.connection()?, device, &session, stream, space.clone(), options.eye_size)?;
     let (asks, asked) = bounded(16);
     let (told, tells) = bounded(64);
     let tracker = Tracker {
-        instance: runtime.instance.clone(),
+        instance: instance.clone(),
         session,
         waiter,
         space,

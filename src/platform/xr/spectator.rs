@@ -4,7 +4,10 @@
 //! The eye's picture is copied from where Bevy made it, before it goes to the
 //! runtime: nothing is drawn again.
 
-use std::{path::PathBuf, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use bevy::{
     asset::RenderAssetUsages,
@@ -13,14 +16,12 @@ use bevy::{
     render::{
         Render, RenderApp, RenderSystems,
         extract_resource::{ExtractResource, ExtractResourcePlugin},
+        gpu_readback::{Readback, ReadbackComplete},
         render_asset::RenderAssets,
         render_resource::{Extent3d, TextureDimension, TextureFormat, TextureUsages},
         renderer::{RenderDevice, RenderQueue},
         texture::GpuImage,
-        view::{
-            ViewTarget,
-            screenshot::{Screenshot, save_to_disk},
-        },
+        view::ViewTarget,
     },
     ui::IsDefaultUiCamera,
     window::PrimaryWindow,
@@ -173,16 +174,34 @@ fn copy(
 fn take_shots(
     mut shots: ResMut<EyeShots>,
     left_eye: Option<Res<LeftEye>>,
+    views: Option<Res<EyeViews>>,
     headset: Res<Headset>,
     time: Res<Time<Real>>,
     mut first_frame: Local<Option<Duration>>,
     mut commands: Commands,
 ) {
-    let Some(left_eye) = left_eye.filter(|_| headset.is_worn() && headset.frames > 0) else { return };
+    let seen = headset.is_worn() && headset.frames > 0;
+    let Some((left_eye, views)) = left_eye.zip(views).filter(|_| seen) else { return };
     let start = *first_frame.get_or_insert(time.elapsed());
-    let due = shots.0.iter().position(|(at, _)| start + *at <= time.elapsed());
-    if let Some(due) = due {
-        let (_, path) = shots.0.remove(due);
-        commands.spawn(Screenshot::image(left_eye.image.clone())).observe(save_to_disk(path));
-    }
+    let Some(due) = shots.0.iter().position(|(at, _)| start + *at <= time.elapsed()) else { return };
+    let (_, path) = shots.0.remove(due);
+    let (full, drawn) = (views.size, left_eye.size);
+    commands.spawn(Readback::texture(left_eye.image.clone())).observe(
+        move |read: On<ReadbackComplete>, mut commands: Commands| {
+            commands.entity(read.entity).despawn();
+            if let Err(error) = save(&read.data, full, drawn, &path) {
+                tracing::warn!("{} could not be written: {error}", path.display());
+            }
+        },
+    );
+}
+
+/// Writes the part of an image that was drawn, as a picture without transparency.
+fn save(data: &[u8], full: UVec2, drawn: UVec2, path: &Path) -> image::ImageResult<()> {
+    let row = RenderDevice::align_copy_bytes_per_row(full.x as usize * 4);
+    let picture = image::RgbImage::from_fn(drawn.x, drawn.y, |x, y| {
+        let at = y as usize * row + x as usize * 4;
+        image::Rgb(data.get(at..at + 3).and_then(|rgb| rgb.try_into().ok()).unwrap_or_default())
+    });
+    picture.save(path)
 }
