@@ -24,8 +24,10 @@ pub struct Hit {
     pub model_id: String,
     /// Metres from the ray's origin.
     pub distance: f32,
-    /// On the model's surface.
+    /// On the model's surface, or beside it.
     pub point: Vec3,
+    /// Whether the ray meets the surface, not only comes near.
+    pub on_surface: bool,
     /// Where the model is.
     pub world: Placement,
     /// The middle of the model.
@@ -50,6 +52,7 @@ impl Targets<'_, '_> {
                     model_id: model.id.clone(),
                     distance,
                     point: ray.get_point(distance),
+                    on_surface: true,
                     world,
                     middle,
                 });
@@ -87,6 +90,7 @@ impl Targets<'_, '_> {
                 model_id: model.id.clone(),
                 distance: beside,
                 point: ray.get_point(beside),
+                on_surface: false,
                 world,
                 middle,
             };

@@ -106,7 +106,8 @@ fn aim(
             // On a desktop the mouse shows it.
             let aims = headset.is_worn() && hands.get(side).is_there();
             let hit = wands.get(side).hit.as_ref().filter(|_| !wands.get(side).over_panel);
-            let point = hit.map(|hit| hit.point).filter(|_| wands.held(side).is_none());
+            let on_surface = hit.filter(|hit| hit.on_surface && wands.held(side).is_none());
+            let point = on_surface.map(|hit| hit.point);
             let length = hit.map_or(FREE, |hit| hit.distance);
             // A bare hand's begins at the fingers, and is not drawn where it holds something.
             let start = if hands.get(side).device == HandDevice::Bare { 0.0 } else { TIP };

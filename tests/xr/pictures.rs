@@ -63,3 +63,28 @@ fn pictures_of_the_room() {
     stage.app.wait_for("the wand on the model", SLOW, |state| state.aim.right.is_some());
     picture(&stage, "room.png");
 }
+
+#[test]
+#[ignore = "makes pictures for people to look at"]
+fn pictures_of_bare_hands() {
+    let shot = format!("15={}", inside("hands.png"));
+    let window = format!("25={}", inside("window.png"));
+    let arguments = ["--eye-shot", &shot, "--screenshot", &window, "--size", "1280x800"];
+    let Some((mut stage, _guest)) = scene("picture-hands", &arguments) else { return };
+    stage.remote().set(|remote| {
+        for hand in [&mut remote.left, &mut remote.right] {
+            hand.bare();
+            hand.pinch(false);
+        }
+        remote.right.pinch(true);
+        remote.left.pose = Pose {
+            position: Vec3::new(-0.2, 1.3, -0.3),
+            rotation: Quat::from_rotation_y(-0.4) * Quat::from_rotation_x(0.5),
+        };
+        remote.right.pose =
+            Pose { position: Vec3::new(0.12, 1.3, -0.3), rotation: Quat::from_rotation_x(0.4) };
+    });
+    stage.app.wait_for("a pinch", SLOW, |state| !state.held.is_empty());
+    picture(&stage, "hands.png");
+    picture(&stage, "window.png");
+}

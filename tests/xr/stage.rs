@@ -107,7 +107,7 @@ impl Stage {
 
 /// A display in memory, and nobody else's: its number is free in this world.
 fn display(world: &World) -> Process {
-    let arguments = [":0", "-screen", "0", "640x480x24", "-nolisten", "tcp", "-noreset"];
+    let arguments = [":0", "-screen", "0", "1280x800x24", "-nolisten", "tcp", "-noreset"];
     let mut display = world.start("display", world.command(&[], "Xvfb").args(arguments));
     let until = Instant::now() + PATIENCE;
     while !is_answered(&world.outside("/tmp/.X11-unix")) {
@@ -150,7 +150,10 @@ impl App {
             "--cache",
             "none",
         ]);
-        command.args(["--size", "320x240", "--log", "info"]);
+        command.args(["--log", "info"]);
+        if !arguments.contains(&"--size") {
+            command.args(["--size", "320x240"]);
+        }
         command.args(["--settings", &inside("settings.json"), "--report", &inside("report.jsonl")]);
         let process = world.start("app", command.args(arguments));
         let report = Report::new(&world.folder().join("report.jsonl"));

@@ -47,24 +47,27 @@ pub(super) fn wand_in_room(aim: Pose, room_from_tracking: Pose) -> Pose {
 
 fn recentre(
     mut recentred: MessageReader<Recentred>,
+    mut waiting: Local<bool>,
     vr: Res<Vr>,
     mut headset: ResMut<Headset>,
     mut alignment: ResMut<Alignment>,
     mut tell: MessageWriter<Recentring>,
 ) {
     for recentring in recentred.read() {
-        let head = vr.snapshot().and_then(|snapshot| snapshot.head);
         match recentred_room(headset.room_from_tracking, **recentring) {
             // The headset says how its coordinates have moved: the room stays where it is.
             Some(room) => headset.room_from_tracking = room,
-            None if alignment.is_aligned() => alignment.doubt(),
-            // Nobody shares the real room: who recentres wants to stand at the room's origin, looking ahead.
-            None => {
-                if let Some(head) = head {
-                    headset.room_from_tracking = at_origin(head);
-                }
+            None if alignment.is_aligned() => {
+                alignment.doubt();
+                tell.write(Recentring);
             }
+            None => *waiting = true,
         }
+    }
+    // Nobody shares the real room: who recentres wants to stand at the room's origin and look ahead.
+    let head = vr.snapshot().and_then(|snapshot| snapshot.head);
+    if let Some(head) = head.filter(|_| std::mem::take(&mut *waiting)) {
+        headset.room_from_tracking = at_origin(head);
         tell.write(Recentring);
     }
 }
@@ -217,6 +220,37 @@ mod tests {
         let turn = wire.right_rotation;
         let along = Quat::from_xyzw(turn.x, turn.y, turn.z, turn.w) * Vec3::Y;
         assert!((along - Vec3::Z).length() < 1e-5, "{along}");
+    }
+
+    #[test]
+    fn the_same_pose_is_the_same_on_the_wire_as_in_a_recording_of_looksee() {
+        let recorded = include_str!("../../../tests/data/looksee.txt");
+        let hex = recorded.lines().find_map(|line| line.strip_prefix("wand_position ")).unwrap();
+        let bytes: Vec<u8> =
+            (0..hex.len()).step_by(2).map(|i| u8::from_str_radix(&hex[i..i + 2], 16).unwrap()).collect();
+        let theirs: crate::wire::message::WandPosition = serde_json::from_slice(&bytes[5..]).unwrap();
+        // Its head looks ahead, its wands point ahead and up by 30 degrees: Unity's y axis, turned by 60 degrees about x.
+        let room = room_from_tracking_unaligned();
+        let at = |x: f32| Pose::new(Vec3::new(x, 1.1, -0.3), Quat::from_rotation_x(30f32.to_radians()));
+        let body = Body {
+            head: head_in_room(Pose::new(Vec3::new(0.0, 1.5, 0.0), Quat::IDENTITY), room),
+            left: wand_in_room(at(-0.2), room),
+            right: wand_in_room(at(0.2), room),
+        };
+        let ours = body.to_wire(&theirs.device_id);
+        let near = |a: crate::wire::message::Vec3Json, b: crate::wire::message::Vec3Json| {
+            Vec3::new(a.x - b.x, a.y - b.y, a.z - b.z).length() < 1e-5
+        };
+        let same = |a: crate::wire::message::QuatJson, b: crate::wire::message::QuatJson| {
+            (a.x * b.x + a.y * b.y + a.z * b.z + a.w * b.w).abs() > 0.999_999
+        };
+        assert!(
+            near(ours.head_position, theirs.head_position) && same(ours.head_rotation, theirs.head_rotation)
+        );
+        assert!(near(ours.left_position, theirs.left_position), "{ours:?}");
+        assert!(near(ours.right_position, theirs.right_position), "{ours:?}");
+        assert!(same(ours.left_rotation, theirs.left_rotation), "{ours:?}");
+        assert!(same(ours.right_rotation, theirs.right_rotation), "{ours:?}");
     }
 
     #[test]
