@@ -92,11 +92,12 @@ fn place(
     places: TransformHelper,
     labels: Query<(Entity, &Label, &Board, &InheritedVisibility, Option<&ChildOf>)>,
     wearers: Query<&InheritedVisibility>,
-    mut boards: Query<(&mut Visibility, &mut Transform), With<Surface>>,
+    mut boards: Query<(&mut Visibility, &Transform), With<Surface>>,
+    mut commands: Commands,
 ) {
     let eyes = me.body.head.position;
     for (entity, label, board, visible, wearer) in &labels {
-        let Ok((mut visibility, mut transform)) = boards.get_mut(board.board) else { continue };
+        let Ok((mut visibility, now)) = boards.get_mut(board.board) else { continue };
         // A head that is hidden in the real room still has a name.
         let visible = wearer.and_then(|ChildOf(wearer)| wearers.get(*wearer).ok()).unwrap_or(visible);
         let head = places.compute_global_transform(entity).ok().map(|place| place.translation());
@@ -107,6 +108,9 @@ fn place(
         visibility.set_if_neq(Visibility::Visible);
         let growth = (head.distance(eyes) / DISTANCE).clamp(*GROWTH.start(), *GROWTH.end());
         let at = head + label.above * growth.max(1.0);
-        transform.set_if_neq(facing(at, eyes).with_scale(Vec3::splat(growth)));
+        let place = facing(at, eyes).with_scale(Vec3::splat(growth));
+        if *now != place {
+            commands.entity(board.board).insert(place);
+        }
     }
 }

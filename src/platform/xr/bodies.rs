@@ -40,10 +40,12 @@ pub(super) fn head_in_room(head: Pose, room_from_tracking: Pose) -> Pose {
     Pose { rotation: head.rotation * Quat::from_rotation_y(PI), ..head }
 }
 
-/// A wand points along its +y, OpenXR's aim along -z.
+/// A wand points along its +y, OpenXR's aim along -z. Its other axes are turned
+/// with the room's, as LookSee has them.
 pub(super) fn wand_in_room(aim: Pose, room_from_tracking: Pose) -> Pose {
     let aim = aim.within(room_from_tracking);
-    Pose { rotation: aim.rotation * Quat::from_rotation_x(-FRAC_PI_2), ..aim }
+    let turn = Quat::from_rotation_x(-FRAC_PI_2) * Quat::from_rotation_y(PI);
+    Pose { rotation: aim.rotation * turn, ..aim }
 }
 
 fn recentre(

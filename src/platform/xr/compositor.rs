@@ -18,7 +18,7 @@ use bevy::{
         render_resource::{TextureFormat, TextureViewDescriptor, TextureViewDimension},
         renderer::RenderDevice,
         texture::{ManualTextureView, ManualTextureViews},
-        view::{ExtractedView, create_surfaces},
+        view::ExtractedView,
     },
 };
 use bevy_mod_openxr::graphics::GraphicsExt;
@@ -53,9 +53,7 @@ pub(super) fn plugin(app: &mut App) {
                 .after(RenderSystems::ExtractCommands)
                 .before(RenderSystems::PrepareAssets)
                 .before(RenderSystems::CreateViews)
-                .before(RenderSystems::PrepareViews)
-                // It may wait for the device, whose queue the runtime uses as well.
-                .after(create_surfaces),
+                .before(RenderSystems::PrepareViews),
             end.after(RenderSystems::Render).before(RenderSystems::Cleanup),
         ),
     );
