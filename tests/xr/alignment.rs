@@ -205,9 +205,13 @@ fn pictures_of_markers() {
     stage.wait_for_focus();
     let mut guest = stage.guest("Grace Hopper");
     stage.app.wait_for("the model", PATIENCE, |state| state.models.iter().any(|model| model.ready));
+    let place =
+        |position: [f32; 3], rotation: Quat| json!({ "position": position, "rotation": rotation.to_array() });
     guest.participant.does(json!({
         "command": "pose",
-        "head": json!({ "position": [0.95, 1.55, 1.5], "rotation": Quat::from_rotation_y(-2.2).to_array() }),
+        "head": place([0.95, 1.55, 1.5], Quat::from_rotation_y(-2.2)),
+        "right": place([0.7, 1.3, 1.25], Quat::from_rotation_x(1.2)),
+        "left": place([1.2, 1.0, 1.3], Quat::from_rotation_x(2.8)),
     }));
     // The right marker is dropped in the middle of the model, and the hand goes back.
     let held = stage.remote().right.pose;

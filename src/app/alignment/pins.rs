@@ -5,29 +5,25 @@ use bevy::{asset::RenderAssetUsages, light::NotShadowCaster, prelude::*};
 use super::{Markers, tip};
 use crate::{
     app::{
-        AppSystems,
+        AppSystems, avatars,
         input::{Hands, Headset},
-        labels::Label,
     },
     gestures::Side,
-    session::{Colour, Pose},
+    session::Pose,
 };
 
-/// From the point that it marks to the middle of its ball, metres.
-const HEIGHT: f32 = 0.11;
-/// Of the ball, metres.
-const BALL: f32 = 0.016;
+/// From the point that it marks to its ball, metres.
+const HEIGHT: f32 = 0.1;
+/// Of a ball, metres.
+const BALL: f32 = 0.018;
 /// Of the pin at the ball; at its point it has none.
-const PIN: f32 = 0.0045;
-/// Of the name over the ball, metres.
-const LABEL: f32 = HEIGHT + 0.05;
+const PIN: f32 = 0.006;
 /// Nearer than anything else that is drawn: a marker in a model or behind one is
 /// what the person looks for.
 const BEFORE_ALL: f32 = 1e9;
 
 pub(in crate::app) fn plugin(app: &mut App) {
-    app.add_systems(Startup, make_shapes)
-        .add_systems(Update, draw.in_set(AppSystems::Present).before(crate::app::participants::follow));
+    app.add_systems(Startup, make_shapes).add_systems(Update, draw.in_set(AppSystems::Present));
 }
 
 /// The pin of this hand's marker.
@@ -40,11 +36,12 @@ struct Shapes {
     pin: Handle<Mesh>,
 }
 
-/// Marker 1 is the right hand's.
-fn look(side: Side) -> (&'static str, Colour) {
+/// Marker 1 is the right hand's and has one ball, marker 2 two: no text, which a
+/// model could hide.
+fn look(side: Side) -> (Color, u8) {
     match side {
-        Side::Right => ("1", Colour([240, 140, 20])),
-        Side::Left => ("2", Colour([40, 150, 250])),
+        Side::Right => (Color::srgb(0.95, 0.5, 0.05), 1),
+        Side::Left => (Color::srgb(0.1, 0.55, 0.95), 2),
     }
 }
 
@@ -93,26 +90,20 @@ fn draw(
 }
 
 fn spawn(side: Side, shapes: &Shapes, materials: &mut Assets<StandardMaterial>, commands: &mut Commands) {
-    let (text, colour) = look(side);
-    let Colour([red, green, blue]) = colour;
-    let paint =
-        |base_color: Color| StandardMaterial { base_color, unlit: true, depth_bias: BEFORE_ALL, ..default() };
-    let bright = materials.add(paint(Color::srgb_u8(red, green, blue)));
-    let pale = materials.add(paint(Color::srgb(0.95, 0.95, 0.95)));
-    let part = |mesh: &Handle<Mesh>, material: Handle<StandardMaterial>, at: Transform| {
-        (Mesh3d(mesh.clone()), MeshMaterial3d(material), NotShadowCaster, at)
+    let (colour, balls) = look(side);
+    let mut paint =
+        |colour: Color| materials.add(StandardMaterial { depth_bias: BEFORE_ALL, ..avatars::skin(colour) });
+    let (bright, pale) = (paint(colour), paint(Color::srgb(0.97, 0.97, 0.97)));
+    let pin = commands.spawn((Pin(side), Transform::default(), Visibility::Hidden)).id();
+    let mut part = |mesh: &Handle<Mesh>, material: &Handle<StandardMaterial>, at: Transform| {
+        let look = (Mesh3d(mesh.clone()), MeshMaterial3d(material.clone()), NotShadowCaster);
+        commands.spawn((look, at, ChildOf(pin)));
     };
     // A cone's tip is up.
     let down = Quat::from_rotation_x(std::f32::consts::PI);
-    let pin = Transform::from_xyz(0.0, HEIGHT / 2.0, 0.0).with_rotation(down);
-    commands.spawn((
-        Pin(side),
-        Transform::default(),
-        Visibility::Hidden,
-        Label { text: text.to_owned(), colour, above: Vec3::Y * LABEL },
-        children![
-            part(&shapes.pin, pale, pin),
-            part(&shapes.ball, bright, Transform::from_xyz(0.0, HEIGHT, 0.0)),
-        ],
-    ));
+    part(&shapes.pin, &pale, Transform::from_xyz(0.0, HEIGHT / 2.0, 0.0).with_rotation(down));
+    for ball in 0..balls {
+        let above = HEIGHT + BALL * (1.0 + 2.0 * f32::from(ball));
+        part(&shapes.ball, &bright, Transform::from_xyz(0.0, above, 0.0));
+    }
 }
