@@ -244,6 +244,7 @@ pub fn presentation(app: &mut App) {
         avatars::plugin,
         rays::plugin,
         bare_hands::plugin,
+        alignment::pins,
         labels::plugin,
         arriving::plugin,
         panels::plugin,

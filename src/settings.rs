@@ -6,6 +6,7 @@
 //! one takes a temporary id.
 
 mod keeper;
+mod rooms;
 
 use std::{
     fs::{self, File},
@@ -16,6 +17,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 pub use keeper::Keeper;
+pub use rooms::{Place, Rooms};
 
 use crate::session::{Colour, Identity};
 
@@ -48,6 +50,8 @@ pub struct Settings {
     pub smooth_edges: bool,
     /// Percent of the pixels in each direction that the headset asks for.
     pub eye_scale: u8,
+    /// Real rooms, and where they are for a headset.
+    pub rooms: Rooms,
 }
 
 impl Default for Settings {
@@ -66,6 +70,7 @@ impl Default for Settings {
             real_room: true,
             smooth_edges: true,
             eye_scale: 100,
+            rooms: Rooms::default(),
         }
     }
 }

@@ -16,14 +16,19 @@ use bevy::prelude::*;
 use convene::{
     app::{
         self, AppOptions, AppState,
-        input::{Action, Hold, Me, OpenFile, Switch},
+        alignment::{Alignment, Markers},
+        input::{Action, HandDevice, HandInput, Hands, Headset, HeadsetState, Hold, Me, OpenFile, Switch},
         link::Meeting,
         models::{Model, ModelState, Stands},
         notices::Notices,
         participants::{BodyPart, Participant},
+        preferences::Preferences,
+        viewer::StartAt,
     },
+    gestures::Side,
     net::{Net, NetCommand, NetConfig},
-    session::{Body, Colour, Config, Identity, Placement, Pose},
+    session::{Body, Colour, Config, Identity, Placement, Pose, room_from_tracking},
+    settings::SettingsFile,
     workers::Workers,
 };
 
@@ -37,6 +42,10 @@ struct Person {
 
 impl Person {
     fn new(id: &str, joining: Option<u16>) -> Self {
+        Self::with_settings(id, joining, None)
+    }
+
+    fn with_settings(id: &str, joining: Option<u16>, settings: Option<SettingsFile>) -> Self {
         let identity = Identity { id: id.into(), name: format!("Person {id}"), colour: Colour::PALETTE[0] };
         let net = Net::start(NetConfig::new(Config::new(identity))).unwrap();
         net.send(match joining {
@@ -48,6 +57,7 @@ impl Person {
         app::headless_plugins(&mut app);
         let options = AppOptions {
             joining: joining.map(|port| format!("127.0.0.1:{port}")),
+            settings,
             ..AppOptions::new(net, Workers::with_threads(1).unwrap())
         };
         app::core(&mut app, options);
@@ -266,4 +276,148 @@ fn a_file_that_is_no_model_is_a_notice_and_nothing_else() {
     let notices = person.notices();
     assert!(notices[0].starts_with("notes.glb cannot be opened: "), "{notices:?}");
     assert!(person.model().is_none());
+}
+
+/// Somebody with a headset whose settings are in that folder.
+fn with_headset(folder: &std::path::Path) -> Person {
+    let settings = SettingsFile::open(&folder.join("settings.json"));
+    let mut person = Person::with_settings("33333333dddddddd", None, Some(settings));
+    let mut headset = person.app.world_mut().resource_mut::<Headset>();
+    *headset = Headset {
+        state: HeadsetState::Focused,
+        name: "Simulated headset".into(),
+        keeps_coordinates: true,
+        ..Headset::default()
+    };
+    person.app.update();
+    person
+}
+
+impl Person {
+    fn alignment(&self) -> (Alignment, Pose) {
+        let world = self.app.world();
+        (*world.resource::<Alignment>(), world.resource::<Headset>().room_from_tracking)
+    }
+
+    fn acts(&mut self, action: Action) {
+        self.send(action);
+        self.app.update();
+    }
+
+    /// A hand's wand has its tip at this point of tracking space.
+    fn put_tip(&mut self, side: Side, at: Vec3, trigger: f32) {
+        let (_, room) = self.alignment();
+        let wand = Pose { position: at - Vec3::Y * 0.2, rotation: Quat::IDENTITY }.within(room);
+        let hand = HandInput {
+            device: HandDevice::Controller,
+            aim: wand,
+            grip: wand,
+            trigger,
+            ..HandInput::default()
+        };
+        *self.app.world_mut().resource_mut::<Hands>().get_mut(side) = hand;
+    }
+
+    /// Markers are dropped at these points of tracking space: by button, by trigger.
+    fn align(&mut self, marker1: Vec3, marker2: Vec3) {
+        self.put_tip(Side::Right, marker1, 0.0);
+        self.put_tip(Side::Left, marker2, 0.0);
+        self.acts(Action::Mark(Side::Right));
+        assert!(self.app.world().resource::<Markers>().dropped(Side::Right).is_some());
+        self.put_tip(Side::Left, marker2, 1.0);
+        self.app.update();
+        self.app.update();
+        self.put_tip(Side::Left, marker2, 0.0);
+        self.app.update();
+    }
+}
+
+fn is_near(a: Pose, b: Pose) -> bool {
+    a.position.abs_diff_eq(b.position, 1e-4) && a.rotation.dot(b.rotation).abs() > 0.99999
+}
+
+#[test]
+fn markers_align_the_room_which_stays_so_and_can_be_undone() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut person = with_headset(folder.path());
+    let path = person.file("quad.glb", &glb::Glb::quad().build());
+    person.send(OpenFile::from(path));
+    run_until(&mut [&mut person], "the model", |people| people[0].has_ready_model());
+    let (none, unaligned) = person.alignment();
+    assert_eq!(none, Alignment::None);
+
+    // Too close: told, and both can be dropped again.
+    person.align(Vec3::ONE, Vec3::ONE + Vec3::Y);
+    assert_eq!(person.alignment().0, Alignment::None);
+    assert!(person.app.world().resource::<Markers>().is_on());
+    assert!(person.notices().iter().any(|notice| notice.contains("too close")), "{:?}", person.notices());
+    // Put away by Esc or B, they are dropped by nothing.
+    person.acts(Action::Dismiss);
+    assert!(!person.app.world().resource::<Markers>().is_on());
+
+    let (marker1, marker2) = (Vec3::new(0.4, 1.0, -1.0), Vec3::new(-0.4, 0.8, -1.5));
+    let expected = room_from_tracking(marker1, marker2).unwrap();
+    person.align(marker1, marker2);
+    let (aligned, room) = person.alignment();
+    assert!(aligned == Alignment::Aligned && is_near(room, expected), "{room:?}");
+    // 0.8, 0.2 and 0.5 m apart.
+    assert!(person.notices().iter().any(|notice| notice.contains("96 cm")), "{:?}", person.notices());
+    let held = person.app.world().resource::<app::grab::Held>().model_ids().count();
+    assert_eq!(held, 0, "a trigger that drops a marker takes nothing");
+
+    // A second time, and back.
+    person.align(Vec3::new(1.0, 1.0, 0.0), Vec3::new(1.0, 1.0, 2.0));
+    assert!(!is_near(person.alignment().1, expected));
+    person.acts(Action::UndoAlignment);
+    assert!(is_near(person.alignment().1, expected));
+
+    // The headset measures from elsewhere and says so: the room stays, also in what is kept.
+    let old_from_new = Pose { position: Vec3::new(0.3, 0.0, 0.5), rotation: Quat::from_rotation_y(0.6) };
+    let moved = old_from_new.within(person.alignment().1);
+    person.app.world_mut().resource_mut::<Headset>().room_from_tracking = moved;
+    person.app.update();
+    assert_eq!(person.alignment().0, Alignment::Aligned);
+
+    // In another room nothing is known yet, and in this one still.
+    person.acts(Action::ChooseRoom("Lab".into()));
+    assert_eq!(person.alignment().0, Alignment::None);
+    person.acts(Action::ChooseRoom("Room".into()));
+    assert!(is_near(person.alignment().1, moved));
+    person.acts(Action::RenameRoom("Office".into()));
+
+    // Another day: as it was.
+    drop(person);
+    let mut person = with_headset(folder.path());
+    let (aligned, room) = person.alignment();
+    assert!(aligned == Alignment::Aligned && is_near(room, moved), "{room:?}");
+    assert_eq!(person.app.world().resource::<Preferences>().get().rooms.name(), "Office");
+
+    // What the platform doubts is doubted until somebody says that it still fits, or aligns again.
+    person.app.world_mut().resource_mut::<Alignment>().doubt();
+    person.app.update();
+    drop(person);
+    let mut person = with_headset(folder.path());
+    assert_eq!(person.alignment().0, Alignment::Doubtful);
+    person.acts(Action::TrustAlignment);
+    assert!(person.alignment().0 == Alignment::Aligned && is_near(person.alignment().1, moved));
+    person.acts(Action::UndoAlignment);
+    let (none, room) = person.alignment();
+    assert!(none == Alignment::None && is_near(room, unaligned), "{room:?}");
+}
+
+#[test]
+fn who_has_no_headset_stands_beside_whoever_is_in_the_room() {
+    let (mut host, mut guest) = in_meeting();
+    let head = Pose::new(Vec3::new(2.0, 0.7, -1.0), Quat::from_rotation_y(2.0));
+    guest.app.world_mut().resource_mut::<Me>().body = Body { head, ..Body::rest() };
+    run_until(&mut [&mut host, &mut guest], "the host sees the guest there", |people| {
+        people[0].other_body().is_some_and(|body| body.head.position.abs_diff_eq(head.position, 1e-3))
+    });
+    let id = host.meeting().participants[0].device_id.clone();
+    host.acts(Action::StandBeside(id));
+    let starts = host.app.world().resource::<Messages<StartAt>>();
+    let start = starts.iter_current_update_messages().last().unwrap();
+    assert!(start.asked && start.head.rotation.dot(head.rotation).abs() > 0.9999, "{start:?}");
+    let aside = start.head.position - head.position;
+    assert!((0.4..1.0).contains(&aside.length()) && aside.y.abs() < 1e-3, "{aside}");
 }

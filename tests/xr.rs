@@ -29,6 +29,8 @@ mod stage;
 #[path = "xr/world.rs"]
 mod world;
 
+#[path = "xr/alignment.rs"]
+mod alignment;
 #[path = "xr/hands.rs"]
 mod hands;
 #[path = "xr/losses.rs"]

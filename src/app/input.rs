@@ -152,6 +152,10 @@ pub struct Headset {
     /// Where tracking space is in the room: tracking space is what the headset
     /// measures in, right-handed, y up from the floor, metres.
     pub room_from_tracking: Pose,
+    /// What it calls itself; empty while nobody has asked.
+    pub name: String,
+    /// Whether it measures from the same point of the real room after it was off.
+    pub keeps_coordinates: bool,
 }
 
 impl Default for Headset {
@@ -164,6 +168,8 @@ impl Default for Headset {
             passthrough: Passthrough::Off,
             offers: Passthrough::Off,
             room_from_tracking: crate::session::room_from_tracking_unaligned(),
+            name: String::new(),
+            keeps_coordinates: false,
         }
     }
 }
@@ -313,8 +319,24 @@ pub enum Action {
     Recolour(Colour),
     /// Draw so many percent of the pixels in each direction that the headset asks for.
     EyeScale(u8),
-    /// Put an alignment marker at the tip of this hand.
+    /// Put an alignment marker on each tip.
+    Align,
+    /// Drop this hand's alignment marker at its tip; without markers, begin with that.
     Mark(Side),
+    /// Put the markers away.
+    StopAligning,
+    /// Go back to the alignment before.
+    UndoAlignment,
+    /// The alignment still holds, whatever the headset did.
+    TrustAlignment,
+    /// Be in the real room of this name, known or new.
+    ChooseRoom(String),
+    /// Call the real room this.
+    RenameRoom(String),
+    /// Do not know the real room of this name any more.
+    ForgetRoom(String),
+    /// Go to one side of this participant, by its id, and look the same way.
+    StandBeside(String),
     /// Show the panels at this hand, or put them away.
     Menu(Side),
 }

@@ -12,11 +12,13 @@ use serde_json::{Value, json};
 
 use super::{
     AppSystems,
+    alignment::{self, Alignment, Markers},
     grab::Held,
     input::{Hands, Headset, Me},
     link::{Link, Meeting},
     models::{Model, ModelState},
     notices::Notices,
+    preferences::Preferences,
     wands::Wands,
 };
 use crate::{
@@ -68,6 +70,7 @@ fn report(
     time: Res<Time<Real>>,
     (headset, hands, wands, me, held): (Res<Headset>, Res<Hands>, Res<Wands>, Res<Me>, Res<Held>),
     (meeting, link, notices): (Res<Meeting>, Res<Link>, Res<Notices>),
+    (alignment, markers, preferences): (Res<Alignment>, Res<Markers>, Res<Preferences>),
     models: Query<(&Model, &ModelState)>,
     pages: Option<Res<super::Open>>,
 ) {
@@ -84,6 +87,12 @@ fn report(
         let hand = hands.get(side);
         json!({ "trigger": hand.trigger, "squeeze": hand.squeeze, "stick": [hand.stick.x, hand.stick.y] })
     };
+    let marker = |side: Side| match markers.dropped(side) {
+        Some(_) => "dropped",
+        None if markers.is_on() && alignment::tip(hands.get(side)).is_some() => "hand",
+        None => "none",
+    };
+    let rooms = &preferences.get().rooms;
     let phase = match meeting.phase {
         Phase::Alone => "alone",
         Phase::Joining => "joining",
@@ -95,6 +104,10 @@ fn report(
         "eye": headset.eye_size.map(|size| [size.x, size.y]),
         "passthrough": headset.passthrough.as_str(),
         "room": pose(headset.room_from_tracking),
+        "alignment": alignment.as_str(),
+        "real_room": rooms.name(),
+        "markers": { "left": marker(Side::Left), "right": marker(Side::Right) },
+        "marker_distance": rooms.place(&headset.name).map(|place| place.marker_distance),
         "present": me.present,
         "head": pose(me.body.head), "left": pose(me.body.left), "right": pose(me.body.right),
         "tracked": { "left": hands.left.device.as_str(), "right": hands.right.device.as_str() },

@@ -10,7 +10,11 @@ use std::f32::consts::PI;
 
 use bevy::{prelude::*, render::renderer::RenderAdapterInfo};
 
-use super::{input::Headset, link::Meeting};
+use super::{
+    AppSystems,
+    input::{Action, Headset},
+    link::Meeting,
+};
 use crate::session::{OPENING_DISTANCE, Phase, Pose};
 
 /// Eyes of a standing person, metres.
@@ -24,15 +28,21 @@ const BESIDE_TO: f32 = 38.0 * PI / 180.0;
 /// As far as this ahead of the host, metres, so that many guests do not stand
 /// inside each other.
 const AHEAD: std::ops::RangeInclusive<f32> = 1.6..=2.6;
+/// One step to somebody's side, metres.
+const STEP: f32 = 0.7;
+/// Nearer than this to somebody's head one stands inside them, metres.
+const INSIDE: f32 = 0.45;
 
 pub(super) fn plugin(app: &mut App) {
-    app.add_message::<StartAt>().add_systems(
-        Update,
-        choose
-            .run_if(resource_changed::<Meeting>)
-            .in_set(super::AppSystems::Receive)
-            .after(super::link::receive),
-    );
+    app.add_message::<StartAt>()
+        .add_systems(
+            Update,
+            choose
+                .run_if(resource_changed::<Meeting>)
+                .in_set(AppSystems::Receive)
+                .after(super::link::receive),
+        )
+        .add_systems(Update, stand_beside.in_set(AppSystems::Update));
 }
 
 /// What adapters call themselves that are no hardware.
@@ -87,6 +97,41 @@ fn choose(
     }
 }
 
+/// Without a headset people need no markers to be in the same room as others:
+/// they go to somebody who is.
+fn stand_beside(
+    mut actions: MessageReader<Action>,
+    meeting: Res<Meeting>,
+    mut start: MessageWriter<StartAt>,
+) {
+    for action in actions.read() {
+        let Action::StandBeside(device_id) = action else { continue };
+        let heads = |is_them: bool| {
+            let those = meeting.participants.iter().filter(move |p| (p.device_id == *device_id) == is_them);
+            those.filter_map(|p| p.body).map(|body| body.head)
+        };
+        if let Some(head) = heads(true).next() {
+            let others: Vec<Vec3> = heads(false).map(|head| head.position).collect();
+            start.write(StartAt { head: beside(head, &others), asked: true });
+        }
+    }
+}
+
+/// One step to the right of this head, to its left or behind it: where nobody
+/// stands; as high, and looking the same way.
+fn beside(head: Pose, others: &[Vec3]) -> Pose {
+    let ahead = head.rotation * Vec3::Z;
+    // Who looks straight up or down has the crown or the chin ahead.
+    let flat = if ahead.y.abs() < 0.99 { ahead } else { head.rotation * Vec3::Y * -ahead.y.signum() };
+    let ahead = Vec3::new(flat.x, 0.0, flat.z).normalize_or(Vec3::Z);
+    // Of somebody who looks along +z, left is +x.
+    let left = Vec3::Y.cross(ahead);
+    let places = [-left, left, -ahead].map(|aside| head.position + aside * STEP);
+    let is_free = |at: &Vec3| others.iter().all(|other| other.distance(*at) > INSIDE);
+    let position = places.into_iter().find(is_free).unwrap_or(head.position - left * STEP);
+    Pose { position, ..head }
+}
+
 /// The starting place of the guest with this id.
 fn guest_start(device_id: &str) -> Pose {
     // FNV-1a: evenly spread, the same in every version.
@@ -108,6 +153,26 @@ fn guest_start(device_id: &str) -> Pose {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_stands_beside_somebody_sees_what_they_see_and_stands_in_nobody() {
+        for yaw in [0.0, 1.1, -2.5] {
+            let rotation = Quat::from_rotation_y(yaw) * Quat::from_rotation_x(0.5);
+            let head = Pose { position: Vec3::new(1.0, 1.6, -2.0), rotation };
+            let at = |x: f32, z: f32| head.position + Quat::from_rotation_y(yaw) * Vec3::new(x, 0.0, z);
+            let (right, left, behind) = (at(-STEP, 0.0), at(STEP, 0.0), at(0.0, -STEP));
+            for (others, expected) in [
+                (vec![], right),
+                (vec![right], left),
+                (vec![right, left + Vec3::Y * 0.3], behind),
+                (vec![right, left, behind], right),
+            ] {
+                let place = beside(head, &others);
+                assert!(place.position.abs_diff_eq(expected, 1e-4), "{yaw} {others:?}: {place:?}");
+                assert_eq!(place.rotation, head.rotation);
+            }
+        }
+    }
 
     #[test]
     fn guests_look_at_the_model_and_not_from_the_hosts_place() {

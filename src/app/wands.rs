@@ -10,6 +10,7 @@ use bevy::prelude::*;
 use super::{
     AppSystems,
     actions::Selected,
+    alignment::Markers,
     grab::Held,
     input::{Action, Hands, Headset, Hold, Pulse},
     link::Meeting,
@@ -22,6 +23,8 @@ use crate::{
 
 /// Of the logarithm of the size, a second, with the stick pushed to its end.
 const GROWTH: f32 = 1.0;
+/// From a wand's middle to its tip, metres.
+pub const HALF_LENGTH: f32 = 0.2;
 
 pub(super) fn plugin(app: &mut App) {
     app.init_resource::<Wands>()
@@ -91,6 +94,7 @@ pub fn ray_of(aim: Pose) -> Ray3d {
 /// Takes with trigger or squeeze, lets go when both are up.
 fn take(
     hands: Res<Hands>,
+    markers: Res<Markers>,
     meeting: Res<Meeting>,
     mut wands: ResMut<Wands>,
     mut holds: MessageWriter<Hold>,
@@ -107,7 +111,8 @@ fn take(
             wand.squeeze.update(hand.squeeze);
         }
         let pressed = wand.trigger.just_pressed() || wand.squeeze.just_pressed();
-        if pressed && wand.held.is_none() && !wand.over_panel {
+        // What has a marker in it drops that.
+        if pressed && wand.held.is_none() && !wand.over_panel && !markers.is_on() {
             let met = wand.hit.as_ref().map(|hit| hit.model_id.clone());
             let taken = if meeting.keep_aligned {
                 let any = || meeting.models.iter().find(|m| m.shown && m.glb.is_some()).map(|m| m.id.clone());

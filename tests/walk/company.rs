@@ -11,7 +11,7 @@ use convene::{
     model::{Cancel, Limits},
     net::{Net, NetCommand, NetConfig, NetEvent},
     opening,
-    session::{Colour, Command, Config, Event, Identity, SessionView},
+    session::{Body, Colour, Command, Config, Event, Identity, SessionView},
 };
 
 /// Grace; a long name on purpose.
@@ -78,6 +78,11 @@ impl Grace {
                 _ => {}
             }
         }
+    }
+
+    /// She is somewhere now, and others see where.
+    pub fn stands(&self, body: Body) {
+        self.net.set_body(body, 0);
     }
 
     pub fn view(&self) -> Arc<SessionView> {

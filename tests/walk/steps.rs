@@ -24,7 +24,7 @@ use convene::{
     },
     net::{Net, NetConfig},
     platform::desktop,
-    session::{Colour, Config, Delivery, ModelView, Phase},
+    session::{Body, Colour, Config, Delivery, ModelView, Phase, Pose},
     settings::SettingsFile,
     workers::Workers,
 };
@@ -120,7 +120,9 @@ pub fn walk(size: (u32, u32)) {
     if !large {
         narrow(&mut walk);
     }
-    walk.click("tab/Meeting").click("meeting/leave");
+    page(&mut walk, Page::Meeting);
+    beside(&mut walk);
+    walk.click("meeting/leave");
     walk.until("the meeting is over", |world| meeting(world).phase == Phase::Alone);
     app.insert_resource(walk).insert_resource(Company(Grace::new())).add_plugins(driver::plugin);
     assert!(app.run().is_success());
@@ -396,6 +398,29 @@ fn keyboard(walk: &mut Walk) {
     walk.look("20-focus");
     walk.key(KeyCode::Space, Key::Space);
     walk.until("Space opened the page", |world| world.resource::<Open>().shows(Page::Files));
+}
+
+/// Who has no headset goes to somebody who is in the room.
+fn beside(walk: &mut Walk) {
+    const HEAD: Vec3 = Vec3::new(1.5, 1.2, -2.0);
+    walk.run(|world| {
+        let head = Pose { position: HEAD, rotation: Quat::from_rotation_y(1.0) };
+        grace(world).stands(Body { head, ..Body::rest() });
+    });
+    walk.until("she is somewhere", |world| meeting(world).participants.iter().any(|p| p.body.is_some()));
+    walk.frames(2);
+    walk.look("22-stand-beside");
+    walk.run(|world| {
+        let id = meeting(world).participants[0].device_id.clone();
+        let walk = &mut *world.resource_mut::<Walk>();
+        walk.click(format!("meeting/beside/{id}"));
+        walk.until("we stand beside her", |world| {
+            let head = world.resource::<Me>().body.head;
+            let aside = head.position.distance(HEAD);
+            (0.5..1.0).contains(&aside)
+                && (head.rotation * Vec3::Z).abs_diff_eq(Quat::from_rotation_y(1.0) * Vec3::Z, 1e-3)
+        });
+    });
 }
 
 fn focused(world: &World) -> Option<String> {

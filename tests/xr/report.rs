@@ -36,6 +36,12 @@ pub struct State {
     pub keep_aligned: bool,
     pub models: Vec<Model>,
     pub passthrough: Passthrough,
+    pub alignment: Alignment,
+    /// The name of the room that markers say the place of.
+    pub real_room: String,
+    pub markers: Sides<Marker>,
+    /// Between the two that hold, in metres.
+    pub marker_distance: Option<f32>,
     /// What happened, for people.
     pub notices: Vec<String>,
 }
@@ -96,6 +102,24 @@ pub enum Passthrough {
     Off,
     AlphaBlend,
     Fb,
+}
+
+/// Whether markers say where the real room is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Alignment {
+    None,
+    Aligned,
+    Doubtful,
+}
+
+/// Where a hand's alignment marker is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Marker {
+    None,
+    Hand,
+    Dropped,
 }
 
 #[derive(Debug, Clone, Copy, Default, Deserialize)]

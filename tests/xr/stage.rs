@@ -75,6 +75,14 @@ impl Stage {
         self.runtime = Some(Runtime::start(&self.world));
     }
 
+    /// Ends the app on the spot and starts it again, with the same settings.
+    pub fn restart_app(&mut self, arguments: &[&str]) {
+        self.app.process.kill();
+        // What it said is not to be taken for what it says now.
+        std::fs::remove_file(self.file("report.jsonl")).unwrap();
+        self.app = App::host(&self.world, &[], arguments);
+    }
+
     pub fn runtime(&mut self) -> &mut Runtime {
         self.runtime.as_mut().expect("there is no runtime in this scenario")
     }
@@ -168,6 +176,12 @@ impl App {
     /// How many states it reported so far; for [`Self::wait_after`].
     pub fn mark(&mut self) -> usize {
         self.report.states().len()
+    }
+
+    /// Whether any state after the mark fits, of those that have come.
+    pub fn has_been(&mut self, mark: usize, fits: impl Fn(&State) -> bool) -> bool {
+        let states = self.report.states();
+        states[mark.min(states.len())..].iter().any(fits)
     }
 
     /// The first state that fits, of the newest and those to come.

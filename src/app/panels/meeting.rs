@@ -1,23 +1,37 @@
 //! The Meeting page: start one, join one, see who is here, leave.
 
-use bevy::prelude::*;
+mod room;
+
+use bevy::{ecs::system::SystemParam, prelude::*};
 
 use super::dock::Pages;
 use crate::{
     app::{
         AppSystems,
+        alignment::{Alignment, Markers},
         attendance::Joining,
-        input::{Action, Page},
+        input::{Action, Hands, Headset, Page},
         labels,
         link::{Link, Meeting},
         preferences::Preferences,
         ui::{self, Drafts, Element, FieldId, Size, Tone},
     },
-    session::{Client, Colour, Phase, Presence},
+    session::{Client, Colour, ParticipantView, Phase, Presence},
 };
+
+use room::RoomState;
 
 pub(super) fn plugin(app: &mut App) {
     app.add_systems(Update, update.in_set(AppSystems::Present));
+}
+
+/// Of the real room.
+#[derive(SystemParam)]
+struct RealRoom<'w> {
+    headset: Res<'w, Headset>,
+    alignment: Res<'w, Alignment>,
+    markers: Res<'w, Markers>,
+    hands: Res<'w, Hands>,
 }
 
 fn update(
@@ -26,6 +40,7 @@ fn update(
     joining: Res<Joining>,
     preferences: Res<Preferences>,
     drafts: Res<Drafts>,
+    real: RealRoom,
     mut pages: Pages,
 ) {
     if !pages.shows(Page::Meeting) {
@@ -37,6 +52,13 @@ fn update(
         joining: &joining,
         addresses: &preferences.get().addresses,
         typed: drafts.get(FieldId::Address),
+        room: RoomState {
+            headset: &real.headset,
+            alignment: *real.alignment,
+            markers: &real.markers,
+            hands: &real.hands,
+            rooms: &preferences.get().rooms,
+        },
     };
     pages.show(Page::Meeting, page(&state));
 }
@@ -49,6 +71,7 @@ struct State<'a> {
     /// Hosts that were joined before.
     addresses: &'a [String],
     typed: &'a str,
+    room: RoomState<'a>,
 }
 
 fn page(state: &State<'_>) -> Vec<Element> {
@@ -65,8 +88,11 @@ fn alone(state: &State<'_>) -> Vec<Element> {
     let start = ui::button("meeting/host", "Start a meeting", Action::Host).toned(Tone::Accent).wide();
     let join = ui::button("meeting/join", "Join", Action::Join(state.typed.to_owned()))
         .enabled_if(!state.typed.trim().is_empty());
-    let mut page =
-        vec![start.into(), ui::text("Others see the models that are open here.", Size::Small, Tone::Dim)];
+    let mut page = room::part(&state.room);
+    page.extend([
+        start.into(),
+        ui::text("Others see the models that are open here.", Size::Small, Tone::Dim),
+    ]);
     if state.joining.port_taken {
         let text = "Another program, maybe a second window, has the port at which meetings are found.";
         page.push(ui::text(text, Size::Small, Tone::Warning));
@@ -115,7 +141,8 @@ fn hosting(state: &State<'_>) -> Vec<Element> {
         ]));
         page.push(ui::line());
     }
-    page.extend(people(state.meeting));
+    page.extend(room::part(&state.room));
+    page.extend(people(state));
     page.push(ui::line());
     page.push(ui::button("meeting/leave", "End the meeting", Action::Leave).toned(Tone::Error).wide().into());
     page.push(ui::text("The models stay open here.", Size::Small, Tone::Dim));
@@ -131,7 +158,8 @@ fn guest(state: &State<'_>) -> Vec<Element> {
         ]));
         page.push(ui::line());
     }
-    page.extend(people(state.meeting));
+    page.extend(room::part(&state.room));
+    page.extend(people(state));
     page.push(ui::line());
     page.push(
         ui::button("meeting/leave", "Leave the meeting", Action::Leave).toned(Tone::Error).wide().into(),
@@ -140,7 +168,8 @@ fn guest(state: &State<'_>) -> Vec<Element> {
 }
 
 /// Everybody, ourselves first.
-fn people(meeting: &Meeting) -> Vec<Element> {
+fn people(state: &State<'_>) -> Vec<Element> {
+    let meeting = state.meeting;
     let count = meeting.participants.iter().filter(|p| p.presence != Presence::Away).count() + 1;
     let title = if count == 1 { "Only you are here".to_owned() } else { format!("{count} people here") };
     let mut people = vec![ui::text(title, Size::Body, Tone::Plain)];
@@ -149,7 +178,7 @@ fn people(meeting: &Meeting) -> Vec<Element> {
         people.push(ui::text(hint, Size::Small, Tone::Dim));
     }
     let me = &meeting.me;
-    people.push(person(me.device_id(), &format!("{} (you)", me.name), me.colour, "Convene", true));
+    people.push(person(me.device_id(), &format!("{} (you)", me.name), me.colour, "Convene", true, None));
     for p in &meeting.participants {
         let peer = meeting.peers.iter().find(|peer| peer.device_id == p.device_id);
         // A guest's only connection is the host's.
@@ -159,7 +188,7 @@ fn people(meeting: &Meeting) -> Vec<Element> {
             (Client::LookSee, false) => "LookSee",
             (Client::LookSee, true) => "host, LookSee",
         };
-        let state = match p.presence {
+        let how = match p.presence {
             Presence::Live => match peer.and_then(|peer| peer.round_trip) {
                 Some(trip) => format!("{client}, {:.0} ms", trip.as_secs_f64() * 1e3),
                 None => client.to_owned(),
@@ -167,19 +196,32 @@ fn people(meeting: &Meeting) -> Vec<Element> {
             Presence::Stale => format!("{client}, not responding"),
             Presence::Away => format!("{client}, away"),
         };
-        people.push(person(&p.device_id, &p.label, p.colour, &state, p.presence == Presence::Live));
+        let beside = can_stand_beside(state.room.headset, p).then(|| {
+            ui::button(
+                format!("meeting/beside/{}", p.device_id),
+                "Stand beside",
+                Action::StandBeside(p.device_id.clone()),
+            )
+            .into()
+        });
+        people.push(person(&p.device_id, &p.label, p.colour, &how, p.presence == Presence::Live, beside));
     }
     people
 }
 
-fn person(key: &str, label: &str, colour: Colour, state: &str, live: bool) -> Element {
+/// Who sits at a desk can be anywhere; whoever wears a headset is where they are.
+fn can_stand_beside(headset: &Headset, other: &ParticipantView) -> bool {
+    !headset.is_worn() && other.presence == Presence::Live && other.body.is_some()
+}
+
+fn person(key: &str, label: &str, colour: Colour, state: &str, live: bool, more: Option<Element>) -> Element {
     let tone = if live { Tone::Plain } else { Tone::Dim };
-    ui::row([
+    let parts = [
         ui::dot(labels::colour(colour)),
         ui::name(label, Size::Body, tone),
         ui::text(state, Size::Small, Tone::Dim),
-    ])
-    .keyed(key)
+    ];
+    ui::row(parts.into_iter().chain(more)).keyed(key)
 }
 
 #[cfg(test)]
@@ -198,7 +240,17 @@ mod tests {
         let identity = Identity { id: "a".repeat(16), name: "Ada".into(), colour: Colour([9; 3]) };
         let view = Session::new(Config::new(identity)).view(Duration::ZERO);
         let meeting = Meeting::from(crate::session::SessionView { phase, ..view });
-        let state = State { meeting: &meeting, address: Some("10.0.0.1".into()), joining, addresses, typed };
+        let (headset, hands) = (Headset::default(), Hands::default());
+        let (markers, rooms) = (Markers::default(), crate::settings::Rooms::default());
+        let room = RoomState {
+            headset: &headset,
+            alignment: Alignment::None,
+            markers: &markers,
+            hands: &hands,
+            rooms: &rooms,
+        };
+        let state =
+            State { meeting: &meeting, address: Some("10.0.0.1".into()), joining, addresses, typed, room };
         let page = page(&state);
         let lines = page.iter().flat_map(Element::lines).collect();
         (lines, page.iter().flat_map(Element::controls).collect())

@@ -1,4 +1,6 @@
 //! The floor: y = 0, with a line each half metre and a stronger one each metre.
+//! For those who look through a headset it lies on the real floor, which in a
+//! room of markers is elsewhere.
 //!
 //! The lines are computed per pixel, as thin as pixels allow and never
 //! flickering, and end softly at a distance.
@@ -12,13 +14,16 @@ use bevy::{
 };
 
 use super::RoomShell;
+use crate::app::{AppSystems, input::Headset};
 
 /// Side of the floor, metres; it has faded out before.
 const SIDE: f32 = 60.0;
 
 pub(super) fn plugin(app: &mut App) {
     embedded_asset!(app, "floor.wgsl");
-    app.add_plugins(MaterialPlugin::<FloorMaterial>::default()).add_systems(Startup, spawn);
+    app.add_plugins(MaterialPlugin::<FloorMaterial>::default())
+        .add_systems(Startup, spawn)
+        .add_systems(Update, lie.in_set(AppSystems::Present));
 }
 
 #[derive(Asset, TypePath, AsBindGroup, Debug, Clone, Default)]
@@ -39,6 +44,15 @@ impl Material for FloorMaterial {
     }
 }
 
+/// Where it is drawn.
+#[derive(Component)]
+struct Floor;
+
+fn lie(headset: Res<Headset>, mut floor: Single<&mut Transform, With<Floor>>) {
+    let y = if headset.is_worn() { headset.room_from_tracking.position.y } else { 0.0 };
+    floor.set_if_neq(Transform::from_xyz(0.0, y, 0.0));
+}
+
 fn spawn(
     mut commands: Commands,
     mut meshes: ResMut<Assets<Mesh>>,
@@ -47,6 +61,7 @@ fn spawn(
     let mut mesh = Plane3d::new(Vec3::Y, Vec2::splat(SIDE / 2.0)).mesh().build();
     mesh.asset_usage = RenderAssetUsages::RENDER_WORLD;
     commands.spawn((
+        Floor,
         RoomShell,
         Mesh3d(meshes.add(mesh)),
         MeshMaterial3d(materials.add(FloorMaterial::default())),

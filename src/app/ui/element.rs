@@ -157,6 +157,8 @@ pub enum FieldId {
     Address,
     /// Of the person here.
     Name,
+    /// Of the real room.
+    Room,
 }
 
 impl FieldId {
@@ -165,6 +167,7 @@ impl FieldId {
         match self {
             Self::Address => "address",
             Self::Name => "name",
+            Self::Room => "room",
         }
     }
 
@@ -173,18 +176,19 @@ impl FieldId {
         match self {
             Self::Address => Action::Join(text),
             Self::Name => Action::Rename(text),
+            Self::Room => Action::RenameRoom(text),
         }
     }
 
     /// Whether leaving the field does the same as Enter.
     pub(super) fn acts_when_left(self) -> bool {
-        self == Self::Name
+        matches!(self, Self::Name | Self::Room)
     }
 
     pub(super) fn most_characters(self) -> usize {
         match self {
             Self::Address => 260,
-            Self::Name => 40,
+            Self::Name | Self::Room => 40,
         }
     }
 }

@@ -143,6 +143,12 @@ impl Runtime {
         self.connection.as_ref().ok_or(sys::Result::ERROR_INSTANCE_LOST)
     }
 
+    /// What the headset calls itself.
+    pub fn headset_name(&self) -> openxr::Result<String> {
+        let Connection { instance, system } = self.connection()?;
+        Ok(instance.system_properties(*system)?.system_name)
+    }
+
     /// The runtime is gone.
     pub fn disconnect(&mut self) {
         self.connection = None;

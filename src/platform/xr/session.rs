@@ -99,6 +99,8 @@ struct Open {
     thread: JoinHandle<()>,
     /// A frame has been asked for and not come yet.
     asked: bool,
+    /// Poses are given in coordinates of the real room.
+    keeps_coordinates: bool,
 }
 
 struct Reconnect {
@@ -401,9 +403,11 @@ fn open_and_close(mut commands: Commands, mut main: ResMut<MainWorld>, device: R
         vr.next_try = now + RETRY_AFTER * 2u32.pow(vr.failures.min(5));
         match begin(&vr.runtime, &device, main.resource::<HeadsetOptions>()) {
             Ok((open, compositor, views)) => {
-                vr.open = Some(open);
                 (vr.told, vr.failures) = (false, 0);
                 let mut headset = main.resource_mut::<Headset>();
+                headset.name = vr.runtime.headset_name().unwrap_or_default();
+                headset.keeps_coordinates = open.keeps_coordinates;
+                vr.open = Some(open);
                 headset.state = HeadsetState::Idle;
                 headset.offers = compositor.offers();
                 main.insert_resource(views);
@@ -510,7 +514,8 @@ fn begin(
         views: Vec::new(),
     };
     let thread = threads::spawn("xr", move || tracker.run())?;
-    Ok((Open { asks, told: tells, thread, asked: false }, compositor, views))
+    let keeps_coordinates = space_type == ReferenceSpaceType::STAGE;
+    Ok((Open { asks, told: tells, thread, asked: false, keeps_coordinates }, compositor, views))
 }
 
 /// Where tracking space is in the room after recentring, so that the room stays
