@@ -5,6 +5,7 @@
 //! layout, so that nothing overlaps at any size of the window; the dock is one
 //! tree, which stands on a screen here and can stand in the room.
 
+mod board;
 mod debugging;
 mod dock;
 mod files;
@@ -13,6 +14,7 @@ mod meeting;
 mod models;
 mod notices;
 mod options;
+mod pad;
 mod status;
 
 use bevy::{input_focus::tab_navigation::TabNavigationPlugin, prelude::*};
@@ -25,6 +27,8 @@ use super::theme::GAP;
 pub(super) fn plugin(app: &mut App) {
     app.add_plugins(TabNavigationPlugin).add_systems(PreStartup, lay_out).add_plugins((
         dock::plugin,
+        board::plugin,
+        pad::plugin,
         models::plugin,
         files::plugin,
         meeting::plugin,

@@ -17,6 +17,7 @@ use super::{
     link::{Link, Meeting},
     models::{Model, ModelState},
     notices::Notices,
+    surface::OnBoards,
     wands::Wands,
 };
 use crate::{
@@ -70,6 +71,7 @@ fn report(
     (meeting, link, notices): (Res<Meeting>, Res<Link>, Res<Notices>),
     models: Query<(&Model, &ModelState)>,
     pages: Option<Res<super::Open>>,
+    on_boards: OnBoards,
 ) {
     let now = time.elapsed();
     if now < report.next {
@@ -112,6 +114,9 @@ fn report(
             let (world, _) = held.place(view, &meeting);
             model(&view.name, &view.id, ready, view.shown, world)
         }).collect::<Vec<_>>(),
+        "controls": on_boards.iter().map(|(id, middle, usable)| {
+            (id.to_owned(), json!({ "position": vector(middle), "usable": usable }))
+        }).collect::<serde_json::Map<_, _>>(),
         "panels": pages.is_some_and(|open| open.dock),
         "notices": notices.texts(),
     });

@@ -42,8 +42,8 @@ pub struct Wands {
 pub struct Wand {
     /// The model that it points at.
     pub hit: Option<Hit>,
-    /// A panel is in front of that.
-    pub over_panel: bool,
+    /// A panel is in front of that, and is meant.
+    pub over_panel: Option<OverPanel>,
     trigger: Button,
     squeeze: Button,
     stick: Stick,
@@ -51,6 +51,15 @@ pub struct Wand {
     held: Option<String>,
     /// The model that its stick scales.
     scaling: Option<String>,
+}
+
+/// Where a wand or a finger meets a panel.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct OverPanel {
+    /// Along the wand's ray; none of a finger, which has no ray.
+    pub distance: Option<f32>,
+    /// In the room.
+    pub point: Vec3,
 }
 
 #[derive(Debug)]
@@ -63,6 +72,11 @@ impl Wands {
     /// What one wand does.
     pub fn get(&self, side: Side) -> &Wand {
         self.sides.get(side)
+    }
+
+    /// A hand is at a panel: it takes nothing and scales nothing behind it.
+    pub fn put_over_panel(&mut self, side: Side, over: Option<OverPanel>) {
+        self.sides.get_mut(side).over_panel = over;
     }
 
     /// The model in a hand.
@@ -86,7 +100,7 @@ pub fn ray_of(aim: Pose) -> Ray3d {
 }
 
 /// Takes with trigger or squeeze, lets go when both are up.
-fn take(
+pub(super) fn take(
     hands: Res<Hands>,
     meeting: Res<Meeting>,
     mut wands: ResMut<Wands>,
@@ -104,7 +118,7 @@ fn take(
             wand.squeeze.update(hand.squeeze);
         }
         let pressed = wand.trigger.just_pressed() || wand.squeeze.just_pressed();
-        if pressed && wand.held.is_none() && !wand.over_panel {
+        if pressed && wand.held.is_none() && wand.over_panel.is_none() {
             let met = wand.hit.as_ref().map(|hit| hit.model_id.clone());
             let taken = if meeting.keep_aligned {
                 let any = || meeting.models.iter().find(|m| m.shown && m.glb.is_some()).map(|m| m.id.clone());
@@ -156,7 +170,7 @@ fn steer(
     for side in Side::BOTH {
         let wand = wands.sides.get_mut(side);
         // A stick over a panel scrolls it.
-        let value = if wand.over_panel { Vec2::ZERO } else { hands.get(side).stick };
+        let value = if wand.over_panel.is_some() { Vec2::ZERO } else { hands.get(side).stick };
         match wand.stick.update(value) {
             StickMove::Rest => {
                 if let Some(model_id) = wand.scaling.take()
