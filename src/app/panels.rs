@@ -12,6 +12,7 @@ mod files;
 mod help;
 mod meeting;
 mod models;
+mod notice_board;
 mod notices;
 mod options;
 mod pad;
@@ -36,6 +37,7 @@ pub(super) fn plugin(app: &mut App) {
         status::plugin,
         debugging::plugin,
         notices::plugin,
+        notice_board::plugin,
         help::plugin,
     ));
 }

@@ -84,7 +84,10 @@ fn report(
     };
     let input = |side: Side| {
         let hand = hands.get(side);
-        json!({ "trigger": hand.trigger, "squeeze": hand.squeeze, "stick": [hand.stick.x, hand.stick.y] })
+        json!({
+            "trigger": hand.trigger, "squeeze": hand.squeeze, "stick": [hand.stick.x, hand.stick.y],
+            "fingertip": hand.fingertip.map(vector),
+        })
     };
     let phase = match meeting.phase {
         Phase::Alone => "alone",
@@ -117,6 +120,9 @@ fn report(
         "controls": on_boards.iter().map(|(id, middle, usable)| {
             (id.to_owned(), json!({ "position": vector(middle), "usable": usable }))
         }).collect::<serde_json::Map<_, _>>(),
+        "pointed": on_boards.pointed().collect::<Vec<_>>(),
+        "boards": on_boards.boards().map(|(name, place)| (name.to_owned(), pose(place)))
+            .collect::<serde_json::Map<_, _>>(),
         "panels": pages.is_some_and(|open| open.dock),
         "notices": notices.texts(),
     });

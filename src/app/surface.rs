@@ -16,7 +16,8 @@ use bevy::{
     ui::{CalculatedClip, ComputedUiTargetCamera, InteractionDisabled, UiGlobalTransform},
 };
 
-use super::ui::Control;
+use super::ui::{Control, Pointed};
+use crate::session::Pose;
 
 /// Texels for each logical pixel: as many as keep text sharp that one bends over.
 pub(super) const DENSITY: f32 = 2.0;
@@ -205,7 +206,13 @@ fn rect((node, place): (&ComputedNode, &UiGlobalTransform)) -> Rect {
 /// What can be pressed on boards, and where.
 #[derive(SystemParam)]
 pub(super) struct OnBoards<'w, 's> {
-    boards: Query<'w, 's, (&'static Surface, &'static Transform, &'static Visibility), With<Operable>>,
+    boards: Query<
+        'w,
+        's,
+        (&'static Surface, &'static Transform, &'static Visibility, &'static Name),
+        With<Operable>,
+    >,
+    pointed: Query<'w, 's, &'static Control, With<Pointed>>,
     controls: Query<
         'w,
         's,
@@ -221,12 +228,25 @@ pub(super) struct OnBoards<'w, 's> {
 }
 
 impl OnBoards<'_, '_> {
+    /// Name and place of each board that is seen.
+    pub fn boards(&self) -> impl Iterator<Item = (&str, Pose)> {
+        let seen = self.boards.iter().filter(|(_, _, visibility, _)| **visibility != Visibility::Hidden);
+        seen.map(|(_, place, _, name)| {
+            (name.as_str(), Pose { position: place.translation, rotation: place.rotation })
+        })
+    }
+
+    /// The controls that hands are at.
+    pub fn pointed(&self) -> impl Iterator<Item = &str> {
+        self.pointed.iter().map(|control| control.id.as_str())
+    }
+
     /// The middle of each control that is seen, in the room, and whether it can be
     /// used.
     pub fn iter(&self) -> impl Iterator<Item = (&str, Vec3, bool)> {
         self.controls.iter().filter_map(|(control, node, place, camera, clip, disabled)| {
             let camera = camera.get()?;
-            let (surface, board, visibility) =
+            let (surface, board, visibility, _) =
                 self.boards.iter().find(|(surface, ..)| surface.camera == camera)?;
             let seen = clip.is_none_or(|clip| clip.clip.contains(place.translation));
             let seen = seen && *visibility != Visibility::Hidden && node.size() != Vec2::ZERO;
