@@ -26,6 +26,7 @@ pub mod models;
 pub mod notices;
 mod panels;
 pub mod participants;
+mod pointers;
 mod pointing;
 pub mod preferences;
 mod progress;
@@ -242,6 +243,7 @@ pub fn presentation(app: &mut App) {
         ui::plugin,
         room::plugin,
         avatars::plugin,
+        pointers::plugin,
         rays::plugin,
         bare_hands::plugin,
         alignment::pins,

@@ -4,13 +4,19 @@
 //! reading devices ([`crate::platform`]) or for what is held ([`crate::app`]).
 
 mod button;
+mod follow;
 mod grip;
+mod menu;
 mod pinch;
+mod poke;
 mod stick;
 
 pub use button::Button;
+pub use follow::Follow;
 pub use grip::{OneHand, SIZES, TwoHands, scaled, turned};
+pub use menu::{MenuHand, MenuPinch, left_palm_facing};
 pub use pinch::{Pinch, aim_from_eye};
+pub use poke::Poke;
 pub use stick::{Stick, StickMove};
 
 /// One of two hands.

@@ -37,6 +37,8 @@ mod hands;
 mod losses;
 #[path = "xr/models.rs"]
 mod models;
+#[path = "xr/panels.rs"]
+mod panels;
 #[path = "xr/pictures.rs"]
 mod pictures;
 #[path = "xr/poses.rs"]

@@ -221,7 +221,7 @@ fn pull(
         if hand.is_there() {
             trigger.update(hand.trigger);
             // On a panel it presses what is there.
-            if trigger.just_pressed() && markers.is_on() && !wands.get(side).over_panel {
+            if trigger.just_pressed() && markers.is_on() && wands.get(side).over_panel.is_none() {
                 actions.write(Action::Mark(side));
             }
         }

@@ -5,6 +5,8 @@
 //! bytes come, then, as a state of its own, the model is loaded (decoded and
 //! sent to the GPU). If that fails the box goes and a notice says why.
 
+mod board;
+
 use bevy::{asset::RenderAssetUsages, light::NotShadowCaster, prelude::*};
 
 use super::{
@@ -22,7 +24,8 @@ const EDGE: f32 = 0.004;
 const BAR_WIDTH: f32 = 330.0;
 
 pub(super) fn plugin(app: &mut App) {
-    app.add_systems(Startup, make_looks)
+    app.add_plugins(board::plugin)
+        .add_systems(Startup, make_looks)
         .add_systems(
             Update,
             (box_up, update_cards, place_cards)

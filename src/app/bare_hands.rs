@@ -4,8 +4,14 @@
 
 use bevy::{asset::RenderAssetUsages, light::NotShadowCaster, prelude::*};
 
-use super::{AppSystems, avatars, labels, link::Meeting};
-use crate::gestures::{PerSide, Side};
+use super::{
+    AppSystems, avatars,
+    input::{Action, Me},
+    labels,
+    link::Meeting,
+    wands,
+};
+use crate::gestures::{MenuHand, MenuPinch, PerSide, Side, left_palm_facing};
 
 /// Joints of a hand, in OpenXR's order (XR_EXT_hand_tracking): palm, wrist, four
 /// of the thumb, five of each finger.
@@ -18,6 +24,12 @@ pub const INDEX_TIP: usize = 10;
 pub const KNUCKLE: usize = 7;
 /// The wrist.
 pub const WRIST: usize = 1;
+/// The palm.
+const PALM: usize = 0;
+/// The tip of the middle finger.
+const MIDDLE_TIP: usize = 15;
+/// Where the little finger begins.
+const LITTLE_KNUCKLE: usize = 22;
 /// Bones: what each joint hangs from.
 const PARENT: [usize; JOINTS] =
     [1, 1, 1, 2, 3, 4, 1, 6, 7, 8, 9, 1, 11, 12, 13, 14, 1, 16, 17, 18, 19, 1, 21, 22, 23, 24];
@@ -25,7 +37,10 @@ const PARENT: [usize; JOINTS] =
 const SLIM: f32 = 0.75;
 
 pub(super) fn plugin(app: &mut App) {
-    app.init_resource::<Joints>().add_systems(Startup, make_shapes).add_systems(
+    app.init_resource::<Joints>()
+        .add_systems(Startup, make_shapes)
+        .add_systems(Update, ask_for_menu.in_set(AppSystems::Input).after(wands::point));
+    app.add_systems(
         Update,
         draw.in_set(AppSystems::Present)
             .run_if(resource_changed::<Joints>.or_else(resource_changed::<Meeting>)),
@@ -36,6 +51,28 @@ pub(super) fn plugin(app: &mut App) {
 /// of a hand that is not bare or not seen.
 #[derive(Resource, Debug, Default, Deref, DerefMut)]
 pub struct Joints(pub PerSide<Option<[(Vec3, f32); JOINTS]>>);
+
+/// A bare hand has no menu button: the left one's thumb and middle finger have to do.
+fn ask_for_menu(
+    joints: Res<Joints>,
+    me: Res<Me>,
+    mut pinch: Local<MenuPinch>,
+    mut actions: MessageWriter<Action>,
+) {
+    let hand = joints.left.as_ref().map(|joints| {
+        let at = |joint: usize| joints.get(joint).map_or(Vec3::ZERO, |(position, _)| *position);
+        MenuHand {
+            thumb: at(THUMB_TIP),
+            index: at(INDEX_TIP),
+            middle: at(MIDDLE_TIP),
+            palm: at(PALM),
+            facing: left_palm_facing(at(WRIST), at(KNUCKLE), at(LITTLE_KNUCKLE)),
+        }
+    });
+    if pinch.update(me.body.head.position, hand) {
+        actions.write(Action::Menu(Side::Left));
+    }
+}
 
 #[derive(Resource)]
 struct Shapes {

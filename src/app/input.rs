@@ -132,6 +132,11 @@ impl Pulse {
     pub fn press(side: Side) -> Self {
         Self { side, strength: 0.4, duration_secs: 0.02 }
     }
+
+    /// A hand has come over a button.
+    pub fn hover(side: Side) -> Self {
+        Self { side, strength: 0.12, duration_secs: 0.01 }
+    }
 }
 
 /// The headset, as the platform last saw it.
@@ -339,6 +344,30 @@ pub enum Action {
     StandBeside(String),
     /// Show the panels at this hand, or put them away.
     Menu(Side),
+    /// A key of the panels' own keyboard.
+    Type(PadKey),
+    /// Take this notice away.
+    DismissNotice(u64),
+}
+
+/// Keys of the panels' own keyboard, which writes into the field that it was
+/// opened for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PadKey {
+    /// Behind what is there.
+    Text(String),
+    /// The last character away.
+    Delete,
+    /// All of it away.
+    Clear,
+    /// Capital letters, or small ones.
+    Shift,
+    /// Letters, or digits.
+    Layer,
+    /// What was typed holds.
+    Done,
+    /// Put the keyboard away.
+    Close,
 }
 
 /// Pages of the panels.

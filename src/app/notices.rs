@@ -102,6 +102,7 @@ fn keep(
     for action in actions.read() {
         match action {
             Action::Dismiss if !notices.shown.is_empty() => notices.shown.clear(),
+            Action::DismissNotice(number) => notices.dismiss(*number),
             Action::Copy(_) => {
                 notices.add(Notice::info("The address is on the clipboard.", ""), time.elapsed());
             }

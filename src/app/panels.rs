@@ -5,14 +5,17 @@
 //! layout, so that nothing overlaps at any size of the window; the dock is one
 //! tree, which stands on a screen here and can stand in the room.
 
+mod board;
 mod debugging;
 mod dock;
 mod files;
 mod help;
 mod meeting;
 mod models;
+mod notice_board;
 mod notices;
 mod options;
+mod pad;
 mod status;
 
 use bevy::{input_focus::tab_navigation::TabNavigationPlugin, prelude::*};
@@ -25,6 +28,8 @@ use super::theme::GAP;
 pub(super) fn plugin(app: &mut App) {
     app.add_plugins(TabNavigationPlugin).add_systems(PreStartup, lay_out).add_plugins((
         dock::plugin,
+        board::plugin,
+        pad::plugin,
         models::plugin,
         files::plugin,
         meeting::plugin,
@@ -32,6 +37,7 @@ pub(super) fn plugin(app: &mut App) {
         status::plugin,
         debugging::plugin,
         notices::plugin,
+        notice_board::plugin,
         help::plugin,
     ));
 }

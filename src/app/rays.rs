@@ -1,4 +1,4 @@
-//! Where wands point: a thin ray, and a dot where it meets a model.
+//! Where wands point: a thin ray, and a dot where it meets a model or a panel.
 //!
 //! Everybody's are computed here from where their wands are shown, so that others
 //! see where I point and the wire says nothing more than poses. Of others only
@@ -105,13 +105,15 @@ fn aim(
         let (from, to, point) = if own.contains(*wearer) {
             // On a desktop the mouse shows it.
             let aims = headset.is_worn() && hands.get(side).is_there();
-            let hit = wands.get(side).hit.as_ref().filter(|_| !wands.get(side).over_panel);
+            let hit = wands.get(side).hit.as_ref();
             let on_surface = hit.filter(|hit| hit.on_surface && wands.held(side).is_none());
-            let point = on_surface.map(|hit| hit.point);
-            let length = hit.map_or(FREE, |hit| hit.distance);
             // A bare hand's begins at the fingers, and is not drawn where it holds something.
             let start = if hands.get(side).device == HandDevice::Bare { 0.0 } else { TIP };
-            if !aims || wands.get(side).over_panel { (0.0, 0.0, None) } else { (start, length, point) }
+            match wands.get(side).over_panel {
+                _ if !aims => (0.0, 0.0, None),
+                Some(over) => (start, over.distance.unwrap_or(0.0), Some(over.point)),
+                None => (start, hit.map_or(FREE, |hit| hit.distance), on_surface.map(|hit| hit.point)),
+            }
         } else {
             let hit = visible.get().then(|| targets.hit_within(wands::ray_of(wand), FARTHEST)).flatten();
             (TIP, hit.as_ref().map_or(0.0, |hit| hit.distance), hit.map(|hit| hit.point))

@@ -19,6 +19,7 @@ use super::{
     models::{Model, ModelState},
     notices::Notices,
     preferences::Preferences,
+    surface::OnBoards,
     wands::Wands,
 };
 use crate::{
@@ -73,6 +74,7 @@ fn report(
     (alignment, markers, preferences): (Res<Alignment>, Res<Markers>, Res<Preferences>),
     models: Query<(&Model, &ModelState)>,
     pages: Option<Res<super::Open>>,
+    on_boards: OnBoards,
 ) {
     let now = time.elapsed();
     if now < report.next {
@@ -85,7 +87,10 @@ fn report(
     };
     let input = |side: Side| {
         let hand = hands.get(side);
-        json!({ "trigger": hand.trigger, "squeeze": hand.squeeze, "stick": [hand.stick.x, hand.stick.y] })
+        json!({
+            "trigger": hand.trigger, "squeeze": hand.squeeze, "stick": [hand.stick.x, hand.stick.y],
+            "fingertip": hand.fingertip.map(vector),
+        })
     };
     let marker = |side: Side| match markers.dropped(side) {
         Some(_) => "dropped",
@@ -125,6 +130,12 @@ fn report(
             let (world, _) = held.place(view, &meeting);
             model(&view.name, &view.id, ready, view.shown, world)
         }).collect::<Vec<_>>(),
+        "controls": on_boards.iter().map(|(id, middle, usable)| {
+            (id.to_owned(), json!({ "position": vector(middle), "usable": usable }))
+        }).collect::<serde_json::Map<_, _>>(),
+        "pointed": on_boards.pointed().collect::<Vec<_>>(),
+        "boards": on_boards.boards().map(|(name, place)| (name.to_owned(), pose(place)))
+            .collect::<serde_json::Map<_, _>>(),
         "panels": pages.is_some_and(|open| open.dock),
         "notices": notices.texts(),
     });

@@ -3,7 +3,8 @@
 //!
 //! For headsets, which have no screen. Boards stand by themselves, never on a
 //! camera; whoever makes one says where. An image is drawn only while its camera
-//! is active.
+//! is active. What of a board can be met by rays and fingers is where its UI is
+//! ([`Boards`]); who meets it is `pointers`' concern.
 
 use bevy::{
     asset::RenderAssetUsages,
@@ -12,10 +13,14 @@ use bevy::{
     light::NotShadowCaster,
     prelude::*,
     render::render_resource::{Extent3d, TextureDimension, TextureFormat, TextureUsages},
+    ui::{CalculatedClip, ComputedUiTargetCamera, InteractionDisabled, UiGlobalTransform},
 };
 
+use super::ui::{Control, Pointed};
+use crate::session::Pose;
+
 /// Texels for each logical pixel: as many as keep text sharp that one bends over.
-const DENSITY: f32 = 2.0;
+pub(super) const DENSITY: f32 = 2.0;
 
 /// Makes surfaces.
 #[derive(SystemParam)]
@@ -114,6 +119,144 @@ impl Surfaces<'_, '_> {
     }
 }
 
+/// On a board that hands can operate; names over heads are not such.
+#[derive(Component, Debug)]
+pub(super) struct Operable;
+
+/// A board as a flat piece of the room.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Face {
+    /// Of its middle; it faces its own +z.
+    place: Transform,
+    /// Logical pixels.
+    size: Vec2,
+    /// Metres.
+    extent: Vec2,
+}
+
+impl Face {
+    pub fn of(surface: &Surface, place: &Transform) -> Self {
+        let extent = surface.extent * place.scale.truncate();
+        Self { place: place.with_scale(Vec3::ONE), size: surface.size.as_vec2(), extent }
+    }
+
+    /// The pixel nearest to a point of the room, and how many metres the point is
+    /// before the board; behind it that is negative.
+    pub fn below(&self, point: Vec3) -> (Vec2, f32) {
+        let local = self.place.rotation.inverse() * (point - self.place.translation);
+        let share = local.truncate() / self.extent;
+        (Vec2::new(share.x + 0.5, 0.5 - share.y) * self.size, local.z)
+    }
+
+    /// Where a ray meets the board's plane, from the front.
+    pub fn met_by(&self, ray: Ray3d) -> Option<(f32, Vec2)> {
+        let normal = self.place.rotation * Vec3::Z;
+        let (before, slope) = ((ray.origin - self.place.translation).dot(normal), ray.direction.dot(normal));
+        if before < 0.0 || slope > -1e-4 {
+            return None;
+        }
+        let distance = -before / slope;
+        Some((distance, self.below(ray.get_point(distance)).0))
+    }
+
+    /// Where a pixel is in the room.
+    pub fn point(&self, pixel: Vec2) -> Vec3 {
+        let share = pixel / self.size;
+        let local = Vec2::new(share.x - 0.5, 0.5 - share.y) * self.extent;
+        self.place.translation + self.place.rotation * local.extend(0.0)
+    }
+}
+
+/// The boards that hands can operate now.
+#[derive(SystemParam)]
+pub(super) struct Boards<'w, 's> {
+    boards:
+        Query<'w, 's, (Entity, &'static Surface, &'static Transform, &'static Visibility), With<Operable>>,
+    children: Query<'w, 's, &'static Children>,
+    nodes: Query<'w, 's, (&'static ComputedNode, &'static UiGlobalTransform)>,
+}
+
+impl Boards<'_, '_> {
+    /// All that are seen, each with the pixels that its UI takes.
+    pub fn iter(&self) -> impl Iterator<Item = (Entity, &Surface, Face, Rect)> {
+        self.boards.iter().filter(|(.., visibility)| **visibility != Visibility::Hidden).map(
+            |(entity, surface, place, _)| (entity, surface, Face::of(surface, place), self.area(surface)),
+        )
+    }
+
+    /// One that is seen.
+    pub fn get(&self, board: Entity) -> Option<(&Surface, Face, Rect)> {
+        let (_, surface, place, visibility) = self.boards.get(board).ok()?;
+        let seen = *visibility != Visibility::Hidden;
+        seen.then(|| (surface, Face::of(surface, place), self.area(surface)))
+    }
+
+    /// Around all that stands on it: beside that it is not there for hands.
+    fn area(&self, surface: &Surface) -> Rect {
+        let parts = self.children.get(surface.root).into_iter().flatten();
+        let nodes = parts.filter_map(|part| self.nodes.get(*part).ok());
+        nodes.map(rect).filter(|rect| !rect.is_empty()).reduce(|a, b| a.union(b)).unwrap_or(Rect::EMPTY)
+    }
+}
+
+/// A node's place in the image, logical pixels.
+fn rect((node, place): (&ComputedNode, &UiGlobalTransform)) -> Rect {
+    Rect::from_center_size(place.translation / DENSITY, node.size() / DENSITY)
+}
+
+/// What can be pressed on boards, and where.
+#[derive(SystemParam)]
+pub(super) struct OnBoards<'w, 's> {
+    boards: Query<
+        'w,
+        's,
+        (&'static Surface, &'static Transform, &'static Visibility, &'static Name),
+        With<Operable>,
+    >,
+    pointed: Query<'w, 's, &'static Control, With<Pointed>>,
+    controls: Query<
+        'w,
+        's,
+        (
+            &'static Control,
+            &'static ComputedNode,
+            &'static UiGlobalTransform,
+            &'static ComputedUiTargetCamera,
+            Option<&'static CalculatedClip>,
+            Has<InteractionDisabled>,
+        ),
+    >,
+}
+
+impl OnBoards<'_, '_> {
+    /// Name and place of each board that is seen.
+    pub fn boards(&self) -> impl Iterator<Item = (&str, Pose)> {
+        let seen = self.boards.iter().filter(|(_, _, visibility, _)| **visibility != Visibility::Hidden);
+        seen.map(|(_, place, _, name)| {
+            (name.as_str(), Pose { position: place.translation, rotation: place.rotation })
+        })
+    }
+
+    /// The controls that hands are at.
+    pub fn pointed(&self) -> impl Iterator<Item = &str> {
+        self.pointed.iter().map(|control| control.id.as_str())
+    }
+
+    /// The middle of each control that is seen, in the room, and whether it can be
+    /// used.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, Vec3, bool)> {
+        self.controls.iter().filter_map(|(control, node, place, camera, clip, disabled)| {
+            let camera = camera.get()?;
+            let (surface, board, visibility, _) =
+                self.boards.iter().find(|(surface, ..)| surface.camera == camera)?;
+            let seen = clip.is_none_or(|clip| clip.clip.contains(place.translation));
+            let seen = seen && *visibility != Visibility::Hidden && node.size() != Vec2::ZERO;
+            let middle = Face::of(surface, board).point(rect((node, place)).center());
+            seen.then_some((control.id.as_str(), middle, !disabled))
+        })
+    }
+}
+
 fn remove(removed: On<Remove, Surface>, surfaces: Query<&Surface>, mut commands: Commands) {
     if let Ok(surface) = surfaces.get(removed.entity) {
         commands.entity(surface.camera).try_despawn();
@@ -134,6 +277,30 @@ pub(super) fn facing(at: Vec3, eyes: Vec3) -> Transform {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rays_and_points_meet_the_pixel_that_is_there() {
+        let place = facing(Vec3::new(0.4, 1.3, 0.9), Vec3::new(-0.1, 1.6, 0.1));
+        let face = Face { place, size: Vec2::new(400.0, 500.0), extent: Vec2::new(0.5, 0.6) };
+        for pixel in [Vec2::ZERO, Vec2::new(400.0, 0.0), Vec2::new(200.0, 250.0), Vec2::new(10.0, 480.0)] {
+            let point = face.point(pixel);
+            let (below, depth) = face.below(point + place.rotation * Vec3::Z * 0.04);
+            assert!(below.distance(pixel) < 0.01 && (depth - 0.04).abs() < 1e-5, "{below} {depth}");
+            let eye = Vec3::new(-0.1, 1.6, 0.1);
+            let (distance, met) = face.met_by(Ray3d::new(eye, Dir3::new(point - eye).unwrap())).unwrap();
+            assert!(met.distance(pixel) < 0.01 && (distance - eye.distance(point)).abs() < 1e-4);
+        }
+        // The first pixel is at the upper left, as one looks at it.
+        let (left, right) = (face.point(Vec2::ZERO), face.point(Vec2::new(400.0, 0.0)));
+        assert!(left.y > face.point(Vec2::new(0.0, 500.0)).y);
+        let ahead = place.rotation * Vec3::NEG_Z;
+        assert!((right - left).dot(ahead.cross(Vec3::Y)) > 0.0);
+        let behind = Ray3d::new(
+            Vec3::new(2.0, 1.3, 3.0),
+            Dir3::new(place.translation - Vec3::new(2.0, 1.3, 3.0)).unwrap(),
+        );
+        assert_eq!(face.met_by(behind), None, "from behind there is nothing to press");
+    }
 
     #[test]
     fn boards_face_the_eyes_and_stay_upright() {

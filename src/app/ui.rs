@@ -19,7 +19,7 @@ mod style;
 use bevy::prelude::*;
 
 pub use build::{Tree, show};
-pub use controls::{Drafts, is_typing};
+pub use controls::{ByPad, Drafts, Typing, is_typing};
 pub use element::{
     Button, Element, Field, FieldId, Size, Tone, bar, button, card, column, dot, field, line, name, row,
     swatch, switch, text, tight_row,
@@ -33,6 +33,10 @@ pub struct Control {
     /// Unique among all that are there.
     pub id: String,
 }
+
+/// On a control that a hand points at, or has a finger before.
+#[derive(Component, Debug, Clone, Copy)]
+pub(super) struct Pointed;
 
 pub(super) fn plugin(app: &mut App) {
     app.add_plugins((controls::plugin, ellipsis::plugin, scroll::plugin, style::plugin));

@@ -45,8 +45,8 @@ pub struct Wands {
 pub struct Wand {
     /// The model that it points at.
     pub hit: Option<Hit>,
-    /// A panel is in front of that.
-    pub over_panel: bool,
+    /// A panel is in front of that, and is meant.
+    pub over_panel: Option<OverPanel>,
     trigger: Button,
     squeeze: Button,
     stick: Stick,
@@ -54,6 +54,15 @@ pub struct Wand {
     held: Option<String>,
     /// The model that its stick scales.
     scaling: Option<String>,
+}
+
+/// Where a wand or a finger meets a panel.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct OverPanel {
+    /// Along the wand's ray; none of a finger, which has no ray.
+    pub distance: Option<f32>,
+    /// In the room.
+    pub point: Vec3,
 }
 
 #[derive(Debug)]
@@ -66,6 +75,11 @@ impl Wands {
     /// What one wand does.
     pub fn get(&self, side: Side) -> &Wand {
         self.sides.get(side)
+    }
+
+    /// A hand is at a panel: it takes nothing and scales nothing behind it.
+    pub fn put_over_panel(&mut self, side: Side, over: Option<OverPanel>) {
+        self.sides.get_mut(side).over_panel = over;
     }
 
     /// The model in a hand.
@@ -92,7 +106,7 @@ pub fn ray_of(aim: Pose) -> Ray3d {
 }
 
 /// Takes with trigger or squeeze, lets go when both are up.
-fn take(
+pub(super) fn take(
     hands: Res<Hands>,
     markers: Res<Markers>,
     meeting: Res<Meeting>,
@@ -112,7 +126,7 @@ fn take(
         }
         let pressed = wand.trigger.just_pressed() || wand.squeeze.just_pressed();
         // What has a marker in it drops that.
-        if pressed && wand.held.is_none() && !wand.over_panel && !markers.is_on() {
+        if pressed && wand.held.is_none() && wand.over_panel.is_none() && !markers.is_on() {
             let met = wand.hit.as_ref().map(|hit| hit.model_id.clone());
             let taken = if meeting.keep_aligned {
                 let any = || meeting.models.iter().find(|m| m.shown && m.glb.is_some()).map(|m| m.id.clone());
@@ -164,7 +178,7 @@ fn steer(
     for side in Side::BOTH {
         let wand = wands.sides.get_mut(side);
         // A stick over a panel scrolls it.
-        let value = if wand.over_panel { Vec2::ZERO } else { hands.get(side).stick };
+        let value = if wand.over_panel.is_some() { Vec2::ZERO } else { hands.get(side).stick };
         match wand.stick.update(value) {
             StickMove::Rest => {
                 if let Some(model_id) = wand.scaling.take()

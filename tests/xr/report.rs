@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "scenarios look at a part, failures print all of it")]
 
 use std::{
+    collections::BTreeMap,
     fs::File,
     io::Read,
     path::{Path, PathBuf},
@@ -42,6 +43,14 @@ pub struct State {
     pub markers: Sides<Marker>,
     /// Between the two that hold, in metres.
     pub marker_distance: Option<f32>,
+    /// What can be pressed on boards in the room, by id.
+    pub controls: BTreeMap<String, Control>,
+    /// The ids of those that hands are at.
+    pub pointed: Vec<String>,
+    /// Boards in the room, by name; of some there are several.
+    pub boards: BTreeMap<String, Place>,
+    /// Whether the pages are shown.
+    pub panels: bool,
     /// What happened, for people.
     pub notices: Vec<String>,
 }
@@ -85,6 +94,16 @@ pub struct Input {
     pub trigger: f32,
     pub squeeze: f32,
     pub stick: [f32; 2],
+    /// Of a bare hand's index finger.
+    pub fingertip: Option<[f32; 3]>,
+}
+
+/// Something to press, switch or fill in.
+#[derive(Debug, Clone, Copy, Deserialize)]
+pub struct Control {
+    /// Of its middle.
+    pub position: [f32; 3],
+    pub usable: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]

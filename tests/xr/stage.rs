@@ -47,6 +47,15 @@ impl Stage {
     /// The app hosts a meeting: `convene --vr host ARGUMENTS`. None where no
     /// scenario can be played, which has been said.
     pub fn set(name: &str, headset: Headset, arguments: &[&str]) -> Option<Self> {
+        Self::play(name, headset, &["host", "--port", "0"], arguments)
+    }
+
+    /// The app alone, for a headset that is there: `convene --vr ARGUMENTS`.
+    pub fn without_meeting(name: &str, arguments: &[&str]) -> Option<Self> {
+        Self::play(name, Headset::Ready, &[], arguments)
+    }
+
+    fn play(name: &str, headset: Headset, command: &[&str], arguments: &[&str]) -> Option<Self> {
         let root = debian_root()?;
         let folders = Path::new(env!("CARGO_TARGET_TMPDIR")).join("xr");
         std::fs::create_dir_all(&folders).unwrap();
@@ -63,7 +72,7 @@ impl Stage {
             Headset::Missing => &["XR_RUNTIME_JSON=/mnt/no-runtime.json"],
             Headset::Ready | Headset::Asleep => &[],
         };
-        let app = App::host(&world, environment, arguments);
+        let app = App::start(&world, environment, command, arguments);
         Some(Self { app, runtime, _display: display, world, _turn: turn })
     }
 
@@ -143,21 +152,11 @@ pub struct App {
 }
 
 impl App {
-    fn host(world: &World, environment: &[&str], arguments: &[&str]) -> Self {
+    fn start(world: &World, environment: &[&str], meeting: &[&str], arguments: &[&str]) -> Self {
         let environment = [&["RUST_BACKTRACE=1"], environment].concat();
         let mut command = world.command(&environment, PROGRAM);
-        command.args([
-            "--vr",
-            "host",
-            "--port",
-            "0",
-            "--bind",
-            "127.0.0.1",
-            "--name",
-            "Host",
-            "--cache",
-            "none",
-        ]);
+        command.arg("--vr").args(meeting);
+        command.args(["--bind", "127.0.0.1", "--name", "Host", "--cache", "none"]);
         command.args(["--log", "info"]);
         if !arguments.contains(&"--size") {
             command.args(["--size", "320x240"]);

@@ -6,7 +6,7 @@ use bevy::{
     prelude::*,
 };
 
-use super::Places;
+use super::{Places, board::Board};
 use crate::app::{
     AppSystems,
     input::{Action, Page},
@@ -92,7 +92,7 @@ impl Pages<'_, '_> {
 #[derive(Component)]
 struct PagePlace(Page);
 
-fn spawn(mut commands: Commands, places: Res<Places>) {
+pub(super) fn spawn(mut commands: Commands, places: Res<Places>) {
     let tabs = commands
         .spawn((
             Tabs,
@@ -112,6 +112,7 @@ fn spawn(mut commands: Commands, places: Res<Places>) {
         flex_direction: FlexDirection::Column,
         width: px(WIDTH),
         max_height: percent(100),
+        min_height: px(0),
         row_gap: px(GAP),
         ..default()
     };
@@ -122,7 +123,7 @@ fn spawn(mut commands: Commands, places: Res<Places>) {
     commands.entity(places.dock).add_child(dock);
 }
 
-fn act(mut actions: MessageReader<Action>, mut open: ResMut<Open>) {
+pub(super) fn act(mut actions: MessageReader<Action>, mut open: ResMut<Open>) {
     for action in actions.read() {
         match action {
             Action::ShowPage(page) => {
@@ -136,18 +137,28 @@ fn act(mut actions: MessageReader<Action>, mut open: ResMut<Open>) {
 
 fn update(
     open: Res<Open>,
+    board: Res<Board>,
     mut tabs: Single<(Entity, &mut Tree), With<Tabs>>,
     mut dock: Single<&mut Node, (With<Dock>, Without<PagePlace>)>,
     mut pages: Query<(&PagePlace, &mut Node)>,
     mut roots: Query<(Entity, &PageRoot, &mut Tree), Without<Tabs>>,
     mut focus: ResMut<InputFocus>,
     parents: Query<&ChildOf>,
+    mut was_in_room: Local<bool>,
     mut commands: Commands,
 ) {
-    if !open.is_changed() {
+    let moved = *was_in_room != board.in_room;
+    if !open.is_changed() && !moved {
         return;
     }
-    dock.width = if open.dock { px(WIDTH) } else { auto() };
+    *was_in_room = board.in_room;
+    // In the room it is as large as its board, and put away as a whole.
+    dock.width = match board.in_room {
+        true => percent(100),
+        false if open.dock => px(WIDTH),
+        false => auto(),
+    };
+    dock.flex_grow = if board.in_room { 1.0 } else { 0.0 };
     for (PagePlace(page), mut node) in &mut pages {
         node.display = if open.shows(*page) { Display::Flex } else { Display::None };
     }
@@ -169,6 +180,6 @@ fn update(
     };
     let fold = ui::button("tab/fold", fold_label, Action::TogglePanels);
     let tabs = Page::ALL.map(tab).into_iter().filter(|_| open.dock).map(Into::into);
-    let buttons = tabs.chain([fold.into()]);
+    let buttons = tabs.chain((!board.in_room).then(|| fold.into()));
     ui::show(&mut commands, *entity, tree, vec![ui::tight_row(buttons)]);
 }

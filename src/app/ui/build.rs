@@ -25,6 +25,8 @@ const TRACK: Vec2 = Vec2::new(34.0, 18.0);
 const KNOB: f32 = 14.0;
 const BAR_HEIGHT: f32 = 6.0;
 const SWATCH: f32 = 26.0;
+/// Of a keyboard.
+const KEY_HEIGHT: f32 = 38.0;
 
 /// What an entity shows, for comparing with what it is to show.
 #[derive(Component, Debug, Default)]
@@ -163,10 +165,16 @@ fn pressable() -> impl Bundle {
 
 fn make_button(commands: &mut Commands, button: &Button) -> (Entity, Option<Entity>) {
     let node = Node {
-        padding: UiRect::axes(px(10), px(5)),
+        padding: UiRect::axes(px(if button.key.is_some() { 0.0 } else { 10.0 }), px(5)),
         border_radius: BorderRadius::all(px(6)),
         justify_content: JustifyContent::Center,
-        width: if button.wide { percent(100) } else { auto() },
+        align_items: AlignItems::Center,
+        width: match button.key {
+            Some(width) => px(width),
+            None if button.wide => percent(100),
+            None => auto(),
+        },
+        height: button.key.map_or(auto(), |_| px(KEY_HEIGHT)),
         min_width: px(0),
         overflow: if button.wide { Overflow::clip() } else { Overflow::visible() },
         ..default()
@@ -276,6 +284,8 @@ fn change(commands: &mut Commands, branch: &Branch, before: Option<&Kind>) {
         Kind::Button(button) => {
             let Button { label, action, enabled, chosen, tone, .. } = button;
             let small = Size::Small.pixels();
+            // One character alone.
+            let large = button.key.is_some() && label.chars().count() == 1;
             if button.wide {
                 let before = match before {
                     Some(Kind::Button(before)) => Some(&before.label),
@@ -283,7 +293,8 @@ fn change(commands: &mut Commands, branch: &Branch, before: Option<&Kind>) {
                 };
                 put_name(commands, part, label, small, tone.colour(), before);
             } else {
-                commands.entity(part).insert(written(label, small, tone.colour()));
+                let size = if large { Size::Title.pixels() } else { small };
+                commands.entity(part).insert(written(label, size, tone.colour()));
             }
             let look = Look::Button { text: part, tone: tone.colour(), chosen: *chosen };
             let mut entity = commands.entity(branch.entity);

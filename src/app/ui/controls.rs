@@ -1,8 +1,9 @@
 //! What controls do: they write actions.
 
 use bevy::{
+    ecs::system::SystemParam,
     input::{ButtonState, keyboard::KeyboardInput},
-    input_focus::{FocusLost, FocusedInput, InputFocus},
+    input_focus::{FocusGained, FocusLost, FocusedInput, InputFocus},
     platform::collections::HashMap,
     prelude::*,
     text::{EditableText, TextEdit, TextEditChange},
@@ -13,20 +14,26 @@ use super::element::FieldId;
 use crate::{
     app::{
         AppSystems,
-        input::{Action, Switch},
+        input::{Action, Headset, Switch},
     },
     session::visible_name,
 };
 
 pub(super) fn plugin(app: &mut App) {
     app.init_resource::<Drafts>()
+        .init_resource::<ByPad>()
+        .add_observer(entered_field)
         .add_observer(pressed)
         .add_observer(switched)
         .add_observer(edited)
         .add_observer(key_in_field)
         .add_observer(left_field)
-        .add_systems(Update, show_hints.in_set(AppSystems::Present));
+        .add_systems(Update, (show_hints, close_pad).in_set(AppSystems::Present));
 }
+
+/// The field that is filled in with the panels' own keyboard, for lack of another.
+#[derive(Resource, Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct ByPad(pub Option<FieldId>);
 
 /// Pressing it does this.
 #[derive(Component, Debug, Clone)]
@@ -123,6 +130,28 @@ fn key_in_field(
     }
 }
 
+/// Who wears a headset sees no keyboard.
+fn entered_field(
+    gained: On<FocusGained>,
+    headset: Res<Headset>,
+    fields: Query<&FieldOf>,
+    mut pad: ResMut<ByPad>,
+) {
+    if let Ok(field) = fields.get(gained.entity).map(|field| field.id)
+        && headset.is_worn()
+    {
+        pad.set_if_neq(ByPad(Some(field)));
+    }
+}
+
+/// A field that is gone is not filled in.
+fn close_pad(headset: Res<Headset>, fields: Query<&FieldOf>, mut pad: ResMut<ByPad>) {
+    let there = |id: FieldId| headset.is_worn() && fields.iter().any(|field| field.id == id);
+    if pad.0.is_some_and(|id| !there(id)) {
+        pad.0 = None;
+    }
+}
+
 /// It is being left by Escape: what was typed is not meant.
 #[derive(Component)]
 struct Left;
@@ -130,11 +159,13 @@ struct Left;
 fn left_field(
     lost: On<FocusLost>,
     mut fields: Query<(&FieldOf, &mut EditableText, Has<Left>)>,
+    pad: Res<ByPad>,
     mut actions: MessageWriter<Action>,
     mut commands: Commands,
 ) {
     let Ok((field, mut text, escaped)) = fields.get_mut(lost.entity) else { return };
-    if !field.id.acts_when_left() {
+    // With the pad's keys one leaves the field all the time.
+    if !field.id.acts_when_left() || pad.0 == Some(field.id) {
         return;
     }
     if escaped {
@@ -166,6 +197,62 @@ fn show_hints(fields: Query<&EditableText>, mut hints: Query<(&Hint, &mut Visibi
     }
 }
 
+/// Fills in a field without a keyboard.
+#[derive(SystemParam)]
+pub struct Typing<'w, 's> {
+    fields: Query<'w, 's, (&'static FieldOf, &'static mut EditableText)>,
+    drafts: Res<'w, Drafts>,
+    actions: MessageWriter<'w, Action>,
+}
+
+impl Typing<'_, '_> {
+    /// Behind what it holds.
+    pub fn add(&mut self, id: FieldId, text: &str) {
+        self.edit(id, [TextEdit::TextEnd(false), TextEdit::Insert(text.into())]);
+    }
+
+    /// The last character away.
+    pub fn delete(&mut self, id: FieldId) {
+        self.edit(id, [TextEdit::TextEnd(false), TextEdit::Backspace]);
+    }
+
+    /// Everything away.
+    pub fn clear(&mut self, id: FieldId) {
+        self.edit(id, [TextEdit::SelectAll, TextEdit::Delete]);
+    }
+
+    /// As with the Enter key.
+    pub fn finish(&mut self, id: FieldId) {
+        let held = self.fields.iter().find(|(field, _)| field.id == id);
+        let text = held.map_or(String::new(), |(_, text)| text.value().to_string());
+        self.actions.write(id.action(text));
+    }
+
+    /// Back to what it held at first, where that was something that holds.
+    pub fn forget(&mut self, id: FieldId) {
+        for (field, mut text) in &mut self.fields {
+            if field.id == id && id.acts_when_left() {
+                fill(&mut text, &field.described);
+            }
+        }
+    }
+
+    /// What it holds.
+    pub fn held(&self, id: FieldId) -> &str {
+        let described = self.fields.iter().find(|(field, _)| field.id == id);
+        let described = described.map_or("", |(field, _)| field.described.as_str());
+        self.drafts.0.get(&id).map_or(described, String::as_str)
+    }
+
+    fn edit(&mut self, id: FieldId, edits: impl IntoIterator<Item = TextEdit> + Clone) {
+        for (field, mut text) in &mut self.fields {
+            if field.id == id {
+                edits.clone().into_iter().for_each(|edit| text.queue_edit(edit));
+            }
+        }
+    }
+}
+
 /// The page says that a field holds something else; it is filled in, unless
 /// somebody is at it.
 pub(super) struct DescribeField {
@@ -178,11 +265,12 @@ impl Command for DescribeField {
 
     fn apply(self, world: &mut World) {
         let focus = world.get_resource::<InputFocus>().and_then(InputFocus::get);
+        let by_pad = world.resource::<ByPad>().0;
         let mut fields = world.query::<(Entity, &mut FieldOf, &mut EditableText)>();
         for (entity, mut field, mut text) in fields.iter_mut(world) {
             if field.id == self.id {
                 field.described.clone_from(&self.text);
-                if Some(entity) != focus && text.value().to_string() != self.text {
+                if Some(entity) != focus && by_pad != Some(self.id) && text.value().to_string() != self.text {
                     fill(&mut text, &self.text);
                 }
             }

@@ -112,6 +112,7 @@ pub struct Button {
     pub(super) chosen: bool,
     pub(super) tone: Tone,
     pub(super) wide: bool,
+    pub(super) key: Option<f32>,
 }
 
 impl Button {
@@ -130,6 +131,12 @@ impl Button {
     /// With this colour of its text.
     pub fn toned(mut self, tone: Tone) -> Self {
         self.tone = tone;
+        self
+    }
+
+    /// A key of a keyboard, so many logical pixels wide.
+    pub fn key(mut self, width: f32) -> Self {
+        self.key = Some(width);
         self
     }
 
@@ -277,6 +284,7 @@ pub fn button(id: impl Into<String>, label: impl Into<String>, action: Action) -
         chosen: false,
         tone: Tone::Plain,
         wide: false,
+        key: None,
     }
 }
 

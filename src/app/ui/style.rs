@@ -7,6 +7,7 @@ use bevy::{
     ui::{Checked, InteractionDisabled, Pressed},
 };
 
+use super::{ByPad, Pointed, controls::FieldOf};
 use crate::app::{AppSystems, theme::colour};
 
 pub(super) fn plugin(app: &mut App) {
@@ -29,10 +30,11 @@ pub(super) struct TrackOf(pub Entity);
 fn controls(
     focus: Res<InputFocus>,
     visible: Res<InputFocusVisible>,
+    pad: Res<ByPad>,
     mut controls: Query<(
         Entity,
         &Look,
-        &Hovered,
+        (&Hovered, Has<Pointed>, Option<&FieldOf>),
         Has<Pressed>,
         Has<InteractionDisabled>,
         Option<&mut BackgroundColor>,
@@ -42,8 +44,11 @@ fn controls(
     mut texts: Query<&mut TextColor>,
     mut commands: Commands,
 ) {
-    for (entity, look, hovered, pressed, disabled, background, border, outline) in &mut controls {
-        let focused = focus.get() == Some(entity);
+    for (entity, look, (hovered, pointed, field), pressed, disabled, background, border, outline) in
+        &mut controls
+    {
+        let hovered = hovered.get() || pointed;
+        let focused = focus.get() == Some(entity) || field.is_some_and(|field| pad.0 == Some(field.id));
         if let Some(mut outline) = outline {
             let ring = if focused && visible.0 { colour::FOCUS } else { Color::NONE };
             if outline.color != ring {
@@ -55,7 +60,7 @@ fn controls(
             Look::Button { .. } | Look::Field => colour::BUTTON,
             Look::Switch { .. } => Color::NONE,
             Look::Swatch { chosen } => {
-                let edge = match (chosen, hovered.get()) {
+                let edge = match (chosen, hovered) {
                     (true, _) => colour::TEXT,
                     (false, true) => colour::DIM,
                     (false, false) => Color::NONE,
@@ -64,7 +69,7 @@ fn controls(
                 continue;
             }
         };
-        let fill = match (disabled, pressed, hovered.get()) {
+        let fill = match (disabled, pressed, hovered) {
             (true, ..) => colour::DISABLED,
             (_, true, _) => colour::PRESSED,
             (_, _, true) if rest == colour::CHOSEN => colour::CHOSEN_HOVER,
