@@ -40,6 +40,9 @@ impl Session {
             for p in self.peers.values_mut() {
                 p.last_byte = now;
             }
+            for p in self.participants.iter_mut() {
+                p.last_pose = p.last_pose.map(|_| now);
+            }
         }
         self.ping(now);
         let silent: Vec<(PeerId, bool)> = self

@@ -271,10 +271,16 @@ fn who_stood_still_asks_before_judging() {
     let mut world = World::new(79);
     let host = world.add_host(config('a', "Ada"));
     let [bob, cid] = world.add_guests(host, [config('b', "Bob"), config('c', "Cid")]);
-    world.run(ms(500));
+    // Poses are coming from everybody.
+    for step in 0..20 {
+        for node in [host, bob, cid] {
+            world.do_command(node, Command::Pose { body: Body::rest(), stamp: (step + 1) * 25_000_000 });
+        }
+        world.run(ms(25));
+    }
     // The whole machine sleeps: nobody's clock ticks, and all find half a minute gone.
     world.now += secs(30);
-    world.run(secs(3));
+    world.run(ms(1500));
     for node in [host, bob, cid] {
         assert_eq!(world.left(node), [], "node {node}");
         assert_eq!(world.view(node).participants.len(), 2, "node {node}");
@@ -282,7 +288,10 @@ fn who_stood_still_asks_before_judging() {
     }
     // Who really is silent is found out as ever.
     world.freeze(End::Node(cid), End::Node(host), true);
-    world.run(secs(12));
+    for step in 0..48 {
+        world.do_command(bob, Command::Pose { body: Body::rest(), stamp: (step + 100) * 250_000_000 });
+        world.run(ms(250));
+    }
     assert_eq!(world.presence(host, "cccccccc"), Some(Presence::Away));
     assert_eq!(world.presence(host, "bbbbbbbb"), Some(Presence::Live));
 }
