@@ -139,6 +139,8 @@ impl Pulse {
 pub struct Headset {
     /// Of its session.
     pub state: HeadsetState,
+    /// Whether the person wants to look through it.
+    pub wanted: bool,
     /// Pixels of the picture of one eye that are drawn now.
     pub eye_size: Option<UVec2>,
     /// Frames that were drawn for it.
@@ -160,6 +162,7 @@ impl Default for Headset {
     fn default() -> Self {
         Self {
             state: HeadsetState::Unavailable,
+            wanted: false,
             eye_size: None,
             frames: 0,
             passthrough: Passthrough::Off,

@@ -37,6 +37,11 @@ pub struct Hit {
 impl Targets<'_, '_> {
     /// The nearest shown model on the ray.
     pub fn hit(&self, ray: Ray3d) -> Option<Hit> {
+        self.hit_within(ray, f32::MAX)
+    }
+
+    /// The nearest shown model on the ray, at most so many metres away.
+    pub fn hit_within(&self, ray: Ray3d, farthest: f32) -> Option<Hit> {
         let mut nearest: Option<Hit> = None;
         for (model, state, stands, shape) in &self.models {
             let shown = self.meeting.model(&model.id).is_some_and(|m| m.shown);
@@ -46,7 +51,7 @@ impl Targets<'_, '_> {
                 continue;
             };
             let Some(room_from_model) = room_from_model(stands) else { continue };
-            let limit = nearest.as_ref().map_or(f32::MAX, |hit| hit.distance);
+            let limit = nearest.as_ref().map_or(farthest, |hit| hit.distance);
             if let Some(distance) = hit_shape(shape, room_from_model, ray, limit) {
                 nearest = Some(Hit {
                     model_id: model.id.clone(),

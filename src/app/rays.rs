@@ -113,8 +113,7 @@ fn aim(
             let start = if hands.get(side).device == HandDevice::Bare { 0.0 } else { TIP };
             if !aims || wands.get(side).over_panel { (0.0, 0.0, None) } else { (start, length, point) }
         } else {
-            let hit = visible.get().then(|| targets.hit(wands::ray_of(wand))).flatten();
-            let hit = hit.filter(|hit| hit.distance < FARTHEST);
+            let hit = visible.get().then(|| targets.hit_within(wands::ray_of(wand), FARTHEST)).flatten();
             (TIP, hit.as_ref().map_or(0.0, |hit| hit.distance), hit.map(|hit| hit.point))
         };
         if let Ok((mut transform, mut visibility)) = shown.get_mut(pointer.ray) {

@@ -28,6 +28,7 @@ pub(super) struct Surfaces<'w, 's> {
 
 /// On a board: what belongs to it. All of it goes with the board.
 #[derive(Component, Debug, Clone)]
+#[allow(dead_code, reason = "what meets a board needs to know all of it")]
 pub(super) struct Surface {
     /// Draws the image.
     pub camera: Entity,

@@ -12,7 +12,7 @@ use super::{
     actions::Selected,
     alignment::Markers,
     grab::Held,
-    input::{Action, Hands, Hold, Pulse},
+    input::{Action, Hands, Headset, Hold, Pulse},
     link::Meeting,
     pointing::{Hit, Targets},
 };
@@ -28,7 +28,7 @@ pub const HALF_LENGTH: f32 = 0.2;
 
 pub(super) fn plugin(app: &mut App) {
     app.init_resource::<Wands>()
-        .add_systems(Update, (point, take, steer, carry).chain().in_set(AppSystems::Input));
+        .add_systems(Update, (let_go, point, take, steer, carry).chain().in_set(AppSystems::Input));
 }
 
 /// What the wands do.
@@ -78,8 +78,11 @@ impl Wands {
 pub(crate) fn point(hands: Res<Hands>, targets: Targets, mut wands: ResMut<Wands>) {
     for side in Side::BOTH {
         let hand = hands.get(side);
+        let free = wands.sides.get(side).held.is_none();
         let ray = hand.is_there().then(|| ray_of(hand.aim));
-        wands.sides.get_mut(side).hit = ray.and_then(|ray| targets.nearest(ray));
+        // What is in the hand is meant, whatever else the ray comes near.
+        let hit = ray.and_then(|ray| if free { targets.nearest(ray) } else { targets.hit(ray) });
+        wands.sides.get_mut(side).hit = hit;
     }
 }
 
@@ -131,8 +134,8 @@ fn take(
             && let Some(model_id) = wand.held.take()
         {
             regrip(&mut wands.grips, &model_id);
-            // In the other hand it stays in a hand.
-            if wands.sides.get(side.other()).held.as_ref() != Some(&model_id) {
+            // In the other hand it stays in a hand, and a stick goes on with it.
+            if !is_used(&wands.sides, &model_id) {
                 holds.write(Hold::Release { model_id });
                 pulses.write(Pulse::release(side));
             }
@@ -165,7 +168,7 @@ fn steer(
         match wand.stick.update(value) {
             StickMove::Rest => {
                 if let Some(model_id) = wand.scaling.take()
-                    && !held_by_any(&wands.sides, &model_id)
+                    && !is_used(&wands.sides, &model_id)
                 {
                     holds.write(Hold::Release { model_id });
                 }
@@ -183,8 +186,9 @@ fn steer(
                 };
                 let (model_id, (world, _)) = (view.id.clone(), held.place(view, &meeting));
                 let begins = wand.scaling.is_none();
-                wand.scaling = Some(model_id.clone());
-                if begins && !held_by_any(&wands.sides, &model_id) {
+                let used = is_used(&wands.sides, &model_id);
+                wands.sides.get_mut(side).scaling = Some(model_id.clone());
+                if begins && !used {
                     holds.write(Hold::Take { model_id: model_id.clone() });
                 }
                 let middle = targets.middle_of(&model_id, world).unwrap_or(world.position);
@@ -197,8 +201,30 @@ fn steer(
     }
 }
 
-fn held_by_any(sides: &PerSide<Wand>, model_id: &str) -> bool {
-    Side::BOTH.iter().any(|&side| sides.get(side).held.as_deref() == Some(model_id))
+/// Whether a hand has it or a stick scales it.
+fn is_used(sides: &PerSide<Wand>, model_id: &str) -> bool {
+    Side::BOTH.iter().any(|&side| {
+        let wand = sides.get(side);
+        wand.held.as_deref() == Some(model_id) || wand.scaling.as_deref() == Some(model_id)
+    })
+}
+
+/// Whoever takes the headset off, or loses it, has nothing in their hands.
+fn let_go(headset: Res<Headset>, mut wands: ResMut<Wands>, mut holds: MessageWriter<Hold>) {
+    if headset.is_worn() {
+        return;
+    }
+    let mut used: Vec<String> = Vec::new();
+    for side in Side::BOTH {
+        let wand = wands.bypass_change_detection().sides.get_mut(side);
+        used.extend(wand.held.take());
+        used.extend(wand.scaling.take());
+        *wand = Wand::default();
+    }
+    used.sort_unstable();
+    used.dedup();
+    wands.bypass_change_detection().grips.clear();
+    holds.write_batch(used.into_iter().map(|model_id| Hold::Release { model_id }));
 }
 
 /// Brings what is held to where the hands are.

@@ -29,12 +29,6 @@ impl Button {
     pub fn just_pressed(self) -> bool {
         self.down && self.changed
     }
-
-    /// Whether it came up with the last update.
-    #[must_use]
-    pub fn just_released(self) -> bool {
-        !self.down && self.changed
-    }
 }
 
 #[cfg(test)]
@@ -50,6 +44,6 @@ mod tests {
             presses += u32::from(button.just_pressed());
         }
         assert_eq!(presses, 1);
-        assert!(!button.is_down() && !button.just_released());
+        assert!(!button.is_down());
     }
 }

@@ -9,7 +9,8 @@ use crate::session::{Placement, Pose};
 
 /// Metres of the largest side that hands, sticks and wheels stop at.
 pub const SIZES: std::ops::RangeInclusive<f32> = 0.01..=100.0;
-/// Hands nearer to each other than this give no direction and no distance, metres.
+/// Hands nearer to each other than this give no direction, and count as so far
+/// apart, metres.
 const NEAREST_HANDS: f32 = 0.02;
 /// Of a hand's side, seen across the line between the hands: less is no direction.
 const LEAST_ASIDE: f32 = 0.05;
@@ -61,11 +62,7 @@ impl TwoHands {
     #[must_use]
     pub fn at(&self, left: Pose, right: Pose) -> Placement {
         let (before, now) = (self.right.position - self.left.position, right.position - left.position);
-        let factor = if before.length().min(now.length()) < NEAREST_HANDS {
-            1.0
-        } else {
-            now.length() / before.length()
-        };
+        let factor = now.length().max(NEAREST_HANDS) / before.length().max(NEAREST_HANDS);
         let turn = match (self.frame(self.left, self.right), self.frame(left, right)) {
             (Some(before), Some(now)) => now * before.conjugate(),
             _ => Quat::from_rotation_arc(
@@ -212,9 +209,16 @@ mod tests {
     fn hands_that_meet_neither_blow_it_up_nor_lose_it() {
         let model = Placement::new(Pose::new(Vec3::Y, Quat::IDENTITY), 1.0);
         let hand = |x: f32| Pose::new(Vec3::new(x, 1.0, 0.5), Quat::IDENTITY);
-        for (from, to) in [(0.0, 0.3), (0.3, 0.0), (1e-4, 1.0)] {
+        for (from, to, scale) in [(0.0, 0.3, 30.0), (0.3, 0.0, 1.0 / 30.0), (1e-4, 1e-4, 1.0)] {
             let moved = TwoHands::take(model, hand(from), hand(-from)).at(hand(to), hand(-to));
-            assert!(moved.is_finite() && moved.scale == 1.0, "{moved:?}");
+            assert!(moved.is_finite() && (moved.scale / scale - 1.0).abs() < 1e-4, "{moved:?}");
+        }
+        // No jump on the way.
+        let grip = TwoHands::take(model, hand(0.15), hand(-0.15));
+        let scale = |half: f32| grip.at(hand(half), hand(-half)).scale;
+        for step in 0..150 {
+            let half = step as f32 / 1000.0;
+            assert!((scale(half + 0.001) - scale(half)).abs() < 0.01, "at {half}");
         }
     }
 

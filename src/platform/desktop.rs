@@ -16,11 +16,23 @@ use bevy::{
     log::LogPlugin,
     prelude::*,
     render::RenderPlugin,
-    window::{FileDragAndDrop, PresentMode},
+    window::{FileDragAndDrop, PresentMode, PrimaryWindow},
     winit::{UpdateMode, WinitPlugin, WinitSettings},
 };
 
-use crate::app::{self, AppOptions, AppSystems, input::OpenFile};
+use crate::app::{
+    self, AppOptions, AppSystems,
+    input::{Headset, OpenFile},
+};
+
+/// In the background frames are still drawn, for others move; but not more than
+/// are useful.
+const IN_BACKGROUND: UpdateMode = UpdateMode::Reactive {
+    wait: Duration::from_millis(33),
+    react_to_device_events: false,
+    react_to_user_events: true,
+    react_to_window_events: true,
+};
 
 /// Opens the window and runs until it is closed.
 ///
@@ -62,20 +74,40 @@ pub fn app(options: AppOptions) -> App {
             .set(WinitPlugin { run_on_any_thread: options.any_thread })
             .disable::<LogPlugin>(),
     );
-    // In the background frames are still drawn, for others move; but not more than are useful.
     app.insert_resource(WinitSettings {
         focused_mode: UpdateMode::Continuous,
-        unfocused_mode: UpdateMode::reactive_low_power(Duration::from_millis(33)),
+        unfocused_mode: IN_BACKGROUND,
     });
     app::core(&mut app, options);
     app::presentation(&mut app);
     app.add_plugins((camera::plugin, clipboard::plugin, hands::plugin, drag::plugin, keys::plugin))
-        .add_systems(Update, open_dropped_files.in_set(AppSystems::Input));
+        .add_systems(Update, open_dropped_files.in_set(AppSystems::Input))
+        .add_systems(Update, keep_pace.in_set(AppSystems::Present).run_if(resource_changed::<Headset>));
     #[cfg(feature = "xr")]
     if let Some((headset, found)) = headset {
         super::xr::add(&mut app, found, headset);
     }
     app
+}
+
+/// A headset's frames are its own: neither the monitor nor a window in the
+/// background slows them.
+fn keep_pace(
+    headset: Res<Headset>,
+    mut settings: ResMut<WinitSettings>,
+    mut window: Single<&mut Window, With<PrimaryWindow>>,
+) {
+    let (pace, present) = if headset.is_in_use() {
+        (UpdateMode::Continuous, PresentMode::AutoNoVsync)
+    } else {
+        (IN_BACKGROUND, PresentMode::AutoVsync)
+    };
+    if settings.unfocused_mode != pace {
+        settings.unfocused_mode = pace;
+    }
+    if window.present_mode != present {
+        window.present_mode = present;
+    }
 }
 
 fn open_dropped_files(mut drops: MessageReader<FileDragAndDrop>, mut files: MessageWriter<OpenFile>) {

@@ -6,9 +6,10 @@
 //! on, and a session begins anew when it can.
 //!
 //! The thread `xr` waits for frames, polls events and reads poses ([`tracker`]),
-//! the main world hears of it once a frame (here), the render world hands
+//! the main world hears of it once a frame ([`session`]), the render world hands
 //! pictures over ([`compositor`]). Where the thread is stuck in the runtime, the
-//! main world draws the window without it.
+//! main world goes on without it; where the render world is, the picture stands
+//! still, and nobody else: the meeting has threads of its own.
 
 mod actions;
 mod bodies;

@@ -1,7 +1,5 @@
 //! Controllers and bare hands come and go, and bare hands grab with a pinch.
 
-use std::time::Duration;
-
 use glam::{Quat, Vec3};
 
 use super::{
@@ -32,9 +30,9 @@ fn controllers_are_put_down_and_taken_up() {
     stage.wait_for_focus();
     for (what, change, [left, right]) in steps {
         stage.remote().set(change);
-        stage.app.wait_for(what, Duration::from_secs(10), |state| {
-            (state.tracked.left, state.tracked.right) == (left, right)
-        });
+        stage
+            .app
+            .wait_for(what, PATIENCE, |state| (state.tracked.left, state.tracked.right) == (left, right));
     }
 }
 

@@ -10,8 +10,9 @@ use super::{
     stage::{Guest, Headset, PATIENCE, Stage},
 };
 
-/// So soon the person knows.
-const SOON: Duration = Duration::from_secs(5);
+/// By then the person knows, though the processor draws: alone it takes half a
+/// second.
+const SOON: Duration = Duration::from_secs(20);
 
 /// Frames go on: a model that a guest opens is shown.
 fn the_app_works(stage: &mut Stage, guest: &mut Guest) {
@@ -28,12 +29,14 @@ fn a_crash_of_the_runtime_leaves_the_meeting_alone() {
     let mark = guest.participant.mark();
     guest.is_undisturbed_for(mark, Duration::from_secs(1));
 
+    let crashed = Instant::now();
     stage.runtime().crash();
     stage.app.wait_for("word of the loss", SOON, |state| {
         matches!(state.vr, Vr::Lost | Vr::Unavailable)
             && state.notices != before.notices
             && !state.notices.is_empty()
     });
+    println!("known after {:.1} s", crashed.elapsed().as_secs_f64());
     guest.is_undisturbed_for(mark, Duration::from_secs(4));
     the_app_works(&mut stage, &mut guest);
 

@@ -12,7 +12,7 @@ use super::{
 };
 
 /// Frames of a headset that a processor draws come a few times a second.
-const SOON: Duration = Duration::from_secs(30);
+const SOON: Duration = Duration::from_secs(60);
 
 fn vector(value: &Value) -> Vec3 {
     let numbers: Vec<f32> = value.as_array().unwrap().iter().map(|n| n.as_f64().unwrap() as f32).collect();

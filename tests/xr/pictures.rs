@@ -1,6 +1,7 @@
 //! Pictures of what an eye sees, for the documentation. Not tests: they are made
 //! and looked at by hand, with
-//! `scripts/test-xr --ignored pictures`, and are left in the scenarios' folders.
+//! `cargo test --test xr -- --ignored pictures` (`CONVENE_XR_ROOT` names the root that
+//! `scripts/test-xr` makes), and are left in the scenarios' folders.
 
 use std::time::Duration;
 

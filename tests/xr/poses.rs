@@ -1,13 +1,11 @@
 //! Where the wearer is, is where the others see them.
 
-use std::time::Duration;
-
 use glam::{EulerRot, Quat, Vec3};
 use serde_json::Value;
 
 use super::{
     remote::Pose,
-    stage::{Headset, Stage},
+    stage::{Headset, PATIENCE, Stage},
 };
 
 /// As the headset's coordinate system lies in the room without markers: people
@@ -46,7 +44,7 @@ fn the_head_is_where_the_headset_is() {
     ] {
         stage.remote().set(|remote| remote.head = head);
         let expected = head_in_room(head);
-        stage.app.wait_for("the head in the app's own report", Duration::from_secs(10), |state| {
+        stage.app.wait_for("the head in the app's own report", PATIENCE, |state| {
             state.head.is_some_and(|seen| is_same(seen.into(), expected))
         });
         let mark = guest.participant.mark();
@@ -61,11 +59,11 @@ fn who_recentres_stands_at_the_origin_and_looks_ahead() {
     let turned = Quat::from_rotation_y(2.0);
     let head = Pose { position: Vec3::new(1.0, 1.7, -2.0), rotation: turned };
     stage.remote().set(|remote| remote.head = head);
-    stage.app.wait_for("the head there", Duration::from_secs(30), |state| {
+    stage.app.wait_for("the head there", PATIENCE, |state| {
         state.head.is_some_and(|seen| is_same(seen.into(), head_in_room(head)))
     });
     stage.recentre();
-    stage.app.wait_for("the head at the origin", Duration::from_secs(30), |state| {
+    stage.app.wait_for("the head at the origin", PATIENCE, |state| {
         let wanted = Pose { position: Vec3::new(0.0, 1.7, 0.0), rotation: Quat::IDENTITY };
         state.head.is_some_and(|seen| is_same(seen.into(), wanted)) && state.says("recentred")
     });

@@ -90,13 +90,16 @@ fn place(
     headset: Res<Headset>,
     me: Res<Me>,
     places: TransformHelper,
-    labels: Query<(Entity, &Label, &Board, &InheritedVisibility)>,
-    mut boards: Query<&mut Visibility, With<Surface>>,
+    labels: Query<(Entity, &Label, &Board, &InheritedVisibility, Option<&ChildOf>)>,
+    wearers: Query<&InheritedVisibility>,
+    mut boards: Query<(&mut Visibility, &Transform), With<Surface>>,
     mut commands: Commands,
 ) {
     let eyes = me.body.head.position;
-    for (entity, label, board, visible) in &labels {
-        let Ok(mut visibility) = boards.get_mut(board.board) else { continue };
+    for (entity, label, board, visible, wearer) in &labels {
+        let Ok((mut visibility, now)) = boards.get_mut(board.board) else { continue };
+        // A head that is hidden in the real room still has a name.
+        let visible = wearer.and_then(|ChildOf(wearer)| wearers.get(*wearer).ok()).unwrap_or(visible);
         let head = places.compute_global_transform(entity).ok().map(|place| place.translation());
         let Some(head) = head.filter(|_| headset.is_worn() && visible.get()) else {
             visibility.set_if_neq(Visibility::Hidden);
@@ -105,6 +108,9 @@ fn place(
         visibility.set_if_neq(Visibility::Visible);
         let growth = (head.distance(eyes) / DISTANCE).clamp(*GROWTH.start(), *GROWTH.end());
         let at = head + label.above * growth.max(1.0);
-        commands.entity(board.board).insert(facing(at, eyes).with_scale(Vec3::splat(growth)));
+        let place = facing(at, eyes).with_scale(Vec3::splat(growth));
+        if *now != place {
+            commands.entity(board.board).insert(place);
+        }
     }
 }

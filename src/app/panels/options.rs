@@ -62,9 +62,13 @@ fn headset(state: &State<'_>) -> Vec<Element> {
     let (headset, settings) = (state.headset, state.settings);
     let now = match headset.state {
         HeadsetState::Unavailable => {
-            return vec![note("To look through a headset, start the program with --vr.".to_owned())];
+            return vec![note(
+                "There is none. Connect it, start its software, then start this program with --vr."
+                    .to_owned(),
+            )];
         }
-        HeadsetState::Available | HeadsetState::Exiting => "It is not used now.",
+        _ if !headset.wanted => "It is not used now.",
+        HeadsetState::Available | HeadsetState::Exiting => "Its software does not show this meeting yet.",
         HeadsetState::Lost => "Its software has ended. Start it again, and it goes on by itself.",
         HeadsetState::Visible | HeadsetState::Focused => "You look through it.",
         _ => "Put it on.",
@@ -83,7 +87,7 @@ fn headset(state: &State<'_>) -> Vec<Element> {
         }
     };
     vec![
-        ui::switch(Switch::Headset, "Use the headset", headset.is_in_use(), true),
+        ui::switch(Switch::Headset, "Use the headset", headset.wanted, true),
         note(now.to_owned()),
         ui::switch(
             Switch::RealRoom,

@@ -23,11 +23,19 @@ const CLICK: f32 = 4.0;
 
 pub(super) fn plugin(app: &mut App) {
     app.init_resource::<Drag>()
+        .add_systems(Update, let_go.run_if(not(at_the_window)).in_set(AppSystems::Input))
         .add_systems(Update, leave_fields.in_set(AppSystems::Input).after(super::hands::point))
         .add_systems(
             Update,
             (drag, scale).chain().run_if(at_the_window).in_set(AppSystems::Input).after(super::hands::point),
         );
+}
+
+/// Whoever puts a headset on in the middle of a drag lets go.
+fn let_go(mut drag: ResMut<Drag>, mut holds: MessageWriter<Hold>) {
+    if let Drag::Moving { hit, .. } | Drag::Turning { hit, .. } = std::mem::take(&mut *drag) {
+        holds.write(Hold::Release { model_id: hit.model_id });
+    }
 }
 
 /// Whoever presses a button in the room is done with typing.

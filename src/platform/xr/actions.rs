@@ -77,7 +77,8 @@ const PROFILES: &[Profile] = &[
         squeeze: Some("input/squeeze/click"),
         stick: Some("input/trackpad"),
         menu: &[("input/menu/click", Both)],
-        mark: &[("input/trackpad/click", Both)],
+        // Its only other button is the trackpad, which steps and scales: markers are put by the trigger.
+        mark: &[],
     },
     Profile {
         path: "/interaction_profiles/microsoft/motion_controller",

@@ -18,6 +18,7 @@ use crate::{
         alignment::{Alignment, Recentring},
         bare_hands::{INDEX_TIP, Joints, KNUCKLE, THUMB_TIP, WRIST},
         input::{Action, HandDevice, HandInput, Hands, Headset, Me},
+        viewer::StartAt,
     },
     gestures::{Button, PerSide, Pinch, Side, aim_from_eye},
     session::{Body, Pose},
@@ -29,7 +30,7 @@ const MISSED: Duration = Duration::from_secs(1);
 pub(super) fn plugin(app: &mut App) {
     app.add_systems(
         Update,
-        (recentre, fill, press).chain().in_set(AppSystems::Input).before(crate::app::wands::point),
+        (recentre, start, fill, press).chain().in_set(AppSystems::Input).before(crate::app::wands::point),
     );
 }
 
@@ -39,10 +40,12 @@ pub(super) fn head_in_room(head: Pose, room_from_tracking: Pose) -> Pose {
     Pose { rotation: head.rotation * Quat::from_rotation_y(PI), ..head }
 }
 
-/// A wand points along its +y, OpenXR's aim along -z.
+/// A wand points along its +y, OpenXR's aim along -z. Its other axes are turned
+/// with the room's, as LookSee has them.
 pub(super) fn wand_in_room(aim: Pose, room_from_tracking: Pose) -> Pose {
     let aim = aim.within(room_from_tracking);
-    Pose { rotation: aim.rotation * Quat::from_rotation_x(-FRAC_PI_2), ..aim }
+    let turn = Quat::from_rotation_x(-FRAC_PI_2) * Quat::from_rotation_y(PI);
+    Pose { rotation: aim.rotation * turn, ..aim }
 }
 
 fn recentre(
@@ -54,21 +57,51 @@ fn recentre(
     mut tell: MessageWriter<Recentring>,
 ) {
     for recentring in recentred.read() {
+        if !alignment.is_aligned() {
+            *waiting = true;
+            continue;
+        }
         match recentred_room(headset.room_from_tracking, **recentring) {
             // The headset says how its coordinates have moved: the room stays where it is.
             Some(room) => headset.room_from_tracking = room,
-            None if alignment.is_aligned() => {
-                alignment.doubt();
-                tell.write(Recentring);
-            }
-            None => *waiting = true,
+            // What others call ahead has changed, not what the room is measured in.
+            None if !recentring.ours => {}
+            None => alignment.doubt(),
         }
+        tell.write(Recentring);
     }
     // Nobody shares the real room: who recentres wants to stand at the room's origin and look ahead.
     let head = vr.snapshot().and_then(|snapshot| snapshot.head);
     if let Some(head) = head.filter(|_| std::mem::take(&mut *waiting)) {
         headset.room_from_tracking = at_origin(head);
         tell.write(Recentring);
+    }
+}
+
+/// Who comes into a meeting without sharing the host's real room stands where
+/// guests start, not inside the host.
+fn start(
+    mut starts: MessageReader<StartAt>,
+    mut waiting: Local<Option<Pose>>,
+    vr: Res<Vr>,
+    alignment: Res<Alignment>,
+    mut headset: ResMut<Headset>,
+) {
+    if let Some(start) = starts.read().last() {
+        *waiting = Some(start.head);
+    }
+    if alignment.is_aligned() {
+        *waiting = None;
+    }
+    let Some(head) = vr.snapshot().and_then(|snapshot| snapshot.head) else { return };
+    if let Some(start) = waiting.take() {
+        // Turned about the vertical only, on the same floor.
+        let ahead = start.rotation * Vec3::Z;
+        let place = Pose {
+            position: Vec3::new(start.position.x, 0.0, start.position.z),
+            rotation: Quat::from_rotation_y(ahead.x.atan2(ahead.z)),
+        };
+        headset.room_from_tracking = at_origin(head).within(place);
     }
 }
 
@@ -101,7 +134,10 @@ fn fill(
             joints.0 = PerSide::default();
         }
         // The window takes over; a headset without one is put down.
-        me.present = !(cfg!(target_os = "android") && headset.is_in_use());
+        let present = !(cfg!(target_os = "android") && headset.is_in_use());
+        if me.present != present {
+            me.present = present;
+        }
         return;
     }
     *was_worn = true;

@@ -26,15 +26,14 @@ use openxr::{
     CompositionLayerBase, CompositionLayerFlags, CompositionLayerProjection, CompositionLayerProjectionView,
     EnvironmentBlendMode, Extent2Di, FrameState, FrameStream, Offset2Di, PassthroughFlagsFB,
     PassthroughLayerPurposeFB, Rect2Di, Session, Space, Swapchain, SwapchainCreateFlags, SwapchainCreateInfo,
-    SwapchainSubImage, SwapchainUsageFlags, View, ViewConfigurationType, ViewStateFlags, Vulkan, sys,
-    sys::Handle as _,
+    SwapchainSubImage, SwapchainUsageFlags, View, ViewConfigurationType, Vulkan, sys, sys::Handle as _,
 };
 
 use super::{
     eyes::{Eye, EyeViews},
     runtime::Connection,
     session::BeginError,
-    tracker::{Snapshot, pose},
+    tracker::{Snapshot, is_known, pose},
 };
 use crate::{
     app::input::{Headset, Passthrough},
@@ -77,16 +76,53 @@ pub(super) struct Frame {
 
 /// Whether a frame is being drawn; seen by both worlds.
 #[derive(Clone, Default)]
-pub(super) struct Drawing(Arc<AtomicBool>);
+pub(super) struct Drawing(Arc<Flags>);
+
+#[derive(Default)]
+struct Flags {
+    draws: AtomicBool,
+    passthrough_failed: AtomicBool,
+}
 
 impl Drawing {
     pub fn is_going_on(&self) -> bool {
-        self.0.load(Ordering::Acquire)
+        self.0.draws.load(Ordering::Acquire)
+    }
+
+    /// Whether the real room could not be shown; told once.
+    pub fn passthrough_failed(&self) -> bool {
+        self.0.passthrough_failed.swap(false, Ordering::AcqRel)
     }
 
     fn set(&self, on: bool) {
-        self.0.store(on, Ordering::Release);
+        self.0.draws.store(on, Ordering::Release);
     }
+}
+
+/// Whatever becomes of the frame, it is not drawn any more when it goes.
+impl Drop for Frame {
+    fn drop(&mut self) {
+        self.drawing.set(false);
+    }
+}
+
+/// Whether the headset itself can show the real room: runtimes offer the
+/// extension for others, too.
+fn has_passthrough(instance: &openxr::Instance, system: openxr::SystemId) -> bool {
+    if instance.exts().fb_passthrough.is_none() {
+        return false;
+    }
+    let mut passthrough = sys::SystemPassthroughPropertiesFB {
+        ty: sys::SystemPassthroughPropertiesFB::TYPE,
+        next: std::ptr::null(),
+        supports_passthrough: sys::FALSE,
+    };
+    let mut properties = sys::SystemProperties::out((&raw mut passthrough).cast());
+    #[expect(unsafe_code, reason = "openxr does not ask for this property")]
+    // SAFETY: both structures are of the types that they say, and live until the call has returned.
+    let asked =
+        unsafe { (instance.fp().get_system_properties)(instance.as_raw(), system, properties.as_mut_ptr()) };
+    asked == sys::Result::SUCCESS && passthrough.supports_passthrough == sys::TRUE
 }
 
 impl Frame {
@@ -114,9 +150,15 @@ pub(super) struct Compositor {
     swapchain: Swapchain<Vulkan>,
     views: EyeViews,
     space: Arc<Space>,
-    blends_alpha: bool,
+    /// Acquired and not given back yet.
+    image: Option<u32>,
+    /// The images are in no known state.
+    broken: bool,
+    /// As the headset offers them.
+    blend_modes: Vec<EnvironmentBlendMode>,
     has_passthrough: bool,
-    passthrough: Option<(openxr::Passthrough, openxr::PassthroughLayerFB)>,
+    /// The layer goes before what it belongs to.
+    passthrough: Option<(openxr::PassthroughLayerFB, openxr::Passthrough)>,
 }
 
 impl Compositor {
@@ -191,8 +233,10 @@ impl Compositor {
             swapchain,
             views: views.clone(),
             space,
-            blends_alpha: modes.contains(&EnvironmentBlendMode::ALPHA_BLEND),
-            has_passthrough: instance.exts().fb_passthrough.is_some(),
+            image: None,
+            broken: false,
+            blend_modes: modes,
+            has_passthrough: has_passthrough(instance, system),
             passthrough: None,
         };
         Ok((compositor, views))
@@ -200,7 +244,7 @@ impl Compositor {
 
     /// How the real room can be shown, if at all.
     pub fn offers(&self) -> Passthrough {
-        if self.blends_alpha {
+        if self.blend_modes.contains(&EnvironmentBlendMode::ALPHA_BLEND) {
             Passthrough::AlphaBlend
         } else if self.has_passthrough {
             Passthrough::Layer
@@ -209,8 +253,59 @@ impl Compositor {
         }
     }
 
-    /// Makes or ends the layer that shows the real room.
-    fn pass_through(&mut self, wanted: bool) {
+    /// An image to draw into; none where the runtime gives none in time.
+    fn next_image(&mut self) -> Option<u32> {
+        if self.broken {
+            return None;
+        }
+        // One that the runtime did not give away in time is waited for again.
+        let image = match self.image.take() {
+            Some(image) => image,
+            None => self
+                .swapchain
+                .acquire_image()
+                .inspect_err(|error| tracing::debug!("no image: {error}"))
+                .ok()?,
+        };
+        self.image = Some(image);
+        let info = sys::SwapchainImageWaitInfo {
+            ty: sys::SwapchainImageWaitInfo::TYPE,
+            next: std::ptr::null(),
+            timeout: openxr::Duration::from_nanos(IMAGE_TIMEOUT_NANOS),
+        };
+        #[expect(unsafe_code, reason = "openxr takes an image that was not given in time for one that was")]
+        // SAFETY: the swapchain is ours, and used by this thread alone while it is borrowed.
+        let waited =
+            unsafe { (self.session.instance().fp().wait_swapchain_image)(self.swapchain.as_raw(), &info) };
+        match waited {
+            sys::Result::SUCCESS => Some(image),
+            // The next frame waits for it again.
+            sys::Result::TIMEOUT_EXPIRED => None,
+            error => {
+                tracing::debug!("no image: {error}");
+                self.broken = true;
+                None
+            }
+        }
+    }
+
+    /// Gives the image back. Whether that was done.
+    fn release(&mut self) -> bool {
+        if self.image.take().is_none() {
+            return false;
+        }
+        #[expect(unsafe_code, reason = "the image was waited for by hand")]
+        // SAFETY: as above; an image was acquired and waited for.
+        let released = unsafe {
+            (self.session.instance().fp().release_swapchain_image)(self.swapchain.as_raw(), std::ptr::null())
+        };
+        // After that nothing is known of the images any more; the session is over soon.
+        self.broken = released != sys::Result::SUCCESS;
+        !self.broken
+    }
+
+    /// Makes or ends the layer that shows the real room. False where it cannot be.
+    fn pass_through(&mut self, wanted: bool) -> bool {
         if !wanted {
             self.passthrough = None;
         } else if self.passthrough.is_none() && self.has_passthrough {
@@ -218,16 +313,18 @@ impl Compositor {
             let made = self.session.create_passthrough(flags).and_then(|passthrough| {
                 let purpose = PassthroughLayerPurposeFB::RECONSTRUCTION;
                 let layer = self.session.create_passthrough_layer(&passthrough, flags, purpose)?;
-                Ok((passthrough, layer))
+                Ok((layer, passthrough))
             });
             match made {
                 Ok(made) => self.passthrough = Some(made),
                 Err(error) => {
                     tracing::warn!("the real room cannot be shown: {error}");
                     self.has_passthrough = false;
+                    return false;
                 }
             }
         }
+        true
     }
 }
 
@@ -241,36 +338,33 @@ fn begin(
     let (Some(mut frame), Some(mut compositor)) = (frame, compositor) else { return };
     if let Err(error) = compositor.stream.begin() {
         tracing::debug!("the frame does not begin: {error}");
+        for handle in EyeViews::HANDLES {
+            views.remove(&handle);
+        }
         return;
     }
     frame.begun = true;
     if !frame.state.should_render {
         return;
     }
-    let acquired = compositor.swapchain.acquire_image();
-    let waited = acquired.and_then(|image| {
-        compositor.swapchain.wait_image(openxr::Duration::from_nanos(IMAGE_TIMEOUT_NANOS)).map(|()| image)
-    });
-    let image = match waited {
-        Ok(image) => image,
-        Err(error) => {
-            tracing::debug!("no image to draw into: {error}");
-            return;
+    let image = compositor.next_image();
+    let Some(parts) = image.and_then(|image| compositor.views.images.get(image as usize)) else {
+        // The cameras must not draw into what is not ours.
+        for handle in EyeViews::HANDLES {
+            views.remove(&handle);
         }
+        return;
     };
     frame.acquired = true;
-    if let Some(eyes) = compositor.views.images.get(image as usize) {
-        for (handle, view) in EyeViews::HANDLES.into_iter().zip(eyes) {
-            views.insert(handle, view.clone());
-        }
+    for (handle, view) in EyeViews::HANDLES.into_iter().zip(parts) {
+        views.insert(handle, view.clone());
     }
     // The head has moved on since the main world looked.
     let time = frame.state.predicted_display_time;
     let located =
         compositor.session.locate_views(ViewConfigurationType::PRIMARY_STEREO, time, &compositor.space);
-    let valid = ViewStateFlags::POSITION_VALID | ViewStateFlags::ORIENTATION_VALID;
     if let Ok((flags, latest)) = located
-        && flags.contains(valid)
+        && is_known(flags)
     {
         frame.views = latest;
     }
@@ -284,7 +378,7 @@ fn begin(
 }
 
 /// Ends the frame with what was drawn.
-fn end(frame: Option<ResMut<Frame>>, compositor: Option<ResMut<Compositor>>) {
+pub(super) fn end(frame: Option<ResMut<Frame>>, compositor: Option<ResMut<Compositor>>) {
     let Some(mut frame) = frame else { return };
     give_back(&mut frame, compositor);
     frame.drawing.set(false);
@@ -292,9 +386,11 @@ fn end(frame: Option<ResMut<Frame>>, compositor: Option<ResMut<Compositor>>) {
 
 fn give_back(frame: &mut Frame, compositor: Option<ResMut<Compositor>>) {
     let Some(mut compositor) = compositor.filter(|_| std::mem::take(&mut frame.begun)) else { return };
-    let drawn = std::mem::take(&mut frame.acquired) && compositor.swapchain.release_image().is_ok();
-    compositor.pass_through(frame.passthrough == Passthrough::Layer);
-    let Compositor { stream, swapchain, space, passthrough, .. } = &mut *compositor;
+    let drawn = std::mem::take(&mut frame.acquired) && compositor.release();
+    if !compositor.pass_through(frame.passthrough == Passthrough::Layer) {
+        frame.drawing.0.passthrough_failed.store(true, Ordering::Release);
+    }
+    let Compositor { stream, swapchain, space, passthrough, blend_modes, .. } = &mut *compositor;
     let rect = Rect2Di {
         offset: Offset2Di { x: 0, y: 0 },
         extent: Extent2Di { width: frame.size.x.cast_signed(), height: frame.size.y.cast_signed() },
@@ -307,7 +403,7 @@ fn give_back(frame: &mut Frame, compositor: Option<ResMut<Compositor>>) {
         })
         .collect();
     let flags = CompositionLayerFlags::BLEND_TEXTURE_SOURCE_ALPHA;
-    let room = passthrough.as_ref().map(|(_, layer)| sys::CompositionLayerPassthroughFB {
+    let room = passthrough.as_ref().map(|(layer, _)| sys::CompositionLayerPassthroughFB {
         ty: sys::CompositionLayerPassthroughFB::TYPE,
         next: std::ptr::null(),
         flags,
@@ -324,10 +420,13 @@ fn give_back(frame: &mut Frame, compositor: Option<ResMut<Compositor>>) {
     if drawn && eyes.len() == 2 {
         layers.push(&pictures);
     }
-    let blend = match frame.passthrough {
+    let wanted = match frame.passthrough {
         Passthrough::AlphaBlend => EnvironmentBlendMode::ALPHA_BLEND,
         Passthrough::Off | Passthrough::Layer => EnvironmentBlendMode::OPAQUE,
     };
+    // Some headsets are glasses and know no opaque pictures.
+    let has = blend_modes.contains(&wanted);
+    let blend = if has { wanted } else { blend_modes.first().copied().unwrap_or(wanted) };
     if let Err(error) = stream.end(frame.state.predicted_display_time, blend, &layers) {
         tracing::debug!("the frame does not end: {error}");
     }

@@ -14,6 +14,7 @@ use bevy::{
     prelude::*,
     render::{
         extract_component::{ExtractComponent, ExtractComponentPlugin},
+        render_resource::TextureFormat,
         renderer::RenderAdapterInfo,
         texture::{ManualTextureView, ManualTextureViews},
         view::NoIndirectDrawing,
@@ -66,6 +67,13 @@ pub(super) struct EyeViews {
     pub images: Arc<[[ManualTextureView; 2]]>,
 }
 
+impl EyeViews {
+    /// Of the images, and of what Bevy draws before it copies that there.
+    pub fn format(&self) -> TextureFormat {
+        self.images.first().map_or(TextureFormat::Rgba8UnormSrgb, |[left, _]| left.view_format)
+    }
+}
+
 /// Brings the cameras in line with the session.
 fn appear(
     views: Option<Res<EyeViews>>,
@@ -88,7 +96,7 @@ fn appear(
                 let mut eye = commands.spawn((
                     Eye(side),
                     Camera3d::default(),
-                    Camera { is_active: false, order: -2 + i8_of(side), ..default() },
+                    Camera { is_active: false, order: -2 + Eye(side).index().cast_signed(), ..default() },
                     RenderTarget::TextureView(handle),
                     Projection::custom(XrProjection { near: NEAR, ..default() }),
                     // As in the window: colours are shown as they are.
@@ -115,13 +123,6 @@ fn appear(
             headset.eye_size = None;
         }
         _ => {}
-    }
-}
-
-fn i8_of(side: Side) -> isize {
-    match side {
-        Side::Left => 0,
-        Side::Right => 1,
     }
 }
 
@@ -155,9 +156,9 @@ fn set(
             camera.viewport.clone_from(&viewport);
         }
         if std::mem::discriminant(&camera.clear_color) != std::mem::discriminant(&clear) {
-            camera.clear_color = clear.clone();
+            camera.clear_color = clear;
             // The picture's alpha must reach the runtime as it is.
-            camera.output_mode = CameraOutputMode::Write { blend_state: None, clear_color: clear.clone() };
+            camera.output_mode = CameraOutputMode::Write { blend_state: None, clear_color: clear };
         }
     }
 }

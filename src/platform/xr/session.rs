@@ -17,7 +17,7 @@ use bevy::{
         system::{NonSendMarker, SystemParam},
     },
     prelude::*,
-    render::{ExtractSchedule, MainWorld, RenderApp, renderer::RenderDevice},
+    render::{ExtractSchedule, MainWorld, RenderApp, render_resource::PollType, renderer::RenderDevice},
 };
 use crossbeam_channel::{Receiver, Sender, bounded};
 use openxr::{Posef, ReferenceSpaceType};
@@ -33,7 +33,7 @@ use super::{
 use crate::{
     app::{
         HeadsetOptions,
-        input::{Action, Headset, HeadsetState, Pulse, Switch},
+        input::{Action, Headset, HeadsetState, Passthrough, Pulse, Switch},
         notices::Notify,
     },
     gestures::{PerSide, Side},
@@ -42,6 +42,11 @@ use crate::{
     threads,
 };
 
+/// A frame that takes longer to draw is stuck in the runtime: the window has to
+/// go on.
+const LONGEST_FRAME: Duration = Duration::from_secs(2);
+/// A thread that does not end for so long is stuck.
+const LAST_WORDS: Duration = Duration::from_millis(500);
 /// How often it is looked whether a frame is drawn.
 const LOOK: Duration = Duration::from_millis(1);
 /// Between two attempts to begin a session.
@@ -53,7 +58,6 @@ const RECONNECTIONS: u32 = 60;
 
 pub(super) fn plugin(app: &mut App) {
     app.add_message::<Recentred>()
-        .init_resource::<Controllers>()
         .add_systems(First, follow)
         .add_systems(Update, (switch, pulse).in_set(crate::app::AppSystems::Send));
     app.sub_app_mut(RenderApp).add_systems(ExtractSchedule, (open_and_close, hand_over).chain());
@@ -62,10 +66,6 @@ pub(super) fn plugin(app: &mut App) {
 /// The person has recentred, or the floor has moved: see [`Recentring`].
 #[derive(Message, Debug, Clone, Copy, Deref)]
 pub(super) struct Recentred(pub Recentring);
-
-/// What is in the hands, as OpenXR names it.
-#[derive(Resource, Debug, Default, Deref)]
-pub(super) struct Controllers(pub PerSide<String>);
 
 /// The headset.
 #[derive(Resource)]
@@ -81,10 +81,14 @@ pub(super) struct Vr {
     next_try: Duration,
     /// Told already that no session begins.
     told: bool,
+    /// Attempts to begin one that have failed since one began.
+    failures: u32,
+    /// The session is to end, because the person said so.
+    leaving: bool,
+    /// It was asked to.
+    exit_asked: bool,
     /// Of the frame that has begun.
     frame: Option<Box<Snapshot>>,
-    /// Whether its pictures have been ordered.
-    handed_over: bool,
     /// Whether the render world is between the beginning and the end of a frame.
     drawing: Drawing,
 }
@@ -114,8 +118,10 @@ impl Vr {
             reconnect: None,
             next_try: Duration::ZERO,
             told: false,
+            failures: 0,
+            leaving: false,
+            exit_asked: false,
             frame: None,
-            handed_over: false,
             drawing: Drawing::default(),
         }
     }
@@ -132,11 +138,29 @@ impl Vr {
         self.reconnect = Some(Reconnect { attempts: 0, answer: None });
     }
 
+    /// Puts the session away. Its thread has said its last; one that is stuck in
+    /// the runtime is not waited for.
+    fn close(&mut self) {
+        self.frame = None;
+        let Some(Open { asks, told, thread, .. }) = self.open.take() else { return };
+        drop((asks, told));
+        let until = Instant::now() + LAST_WORDS;
+        while !thread.is_finished() && Instant::now() < until {
+            std::thread::sleep(LOOK);
+        }
+    }
+
     fn ask(&self, ask: Ask) {
         if let Some(open) = &self.open {
             // Full: the thread stands still with the runtime.
             let _ = open.asks.try_send(ask);
         }
+    }
+}
+
+impl Drop for Vr {
+    fn drop(&mut self) {
+        self.close();
     }
 }
 
@@ -149,7 +173,6 @@ fn has_frames(state: HeadsetState) -> bool {
 #[derive(SystemParam)]
 struct Tell<'w> {
     headset: ResMut<'w, Headset>,
-    controllers: ResMut<'w, Controllers>,
     recentred: MessageWriter<'w, Recentred>,
     notices: MessageWriter<'w, Notify>,
     exit: MessageWriter<'w, AppExit>,
@@ -166,11 +189,15 @@ fn follow(
 ) {
     let vr = &mut *vr;
     vr.frame = None;
-    vr.handed_over = false;
     reach_again(vr, &mut tell, time.elapsed());
     let Some(open) = &mut vr.open else { return };
     while let Ok(told) = open.told.try_recv() {
         take(told, open, &mut vr.frame, &mut vr.over, &mut tell);
+    }
+    if vr.leaving && vr.over.is_none() {
+        // Full or stuck: it is said again with the next frame.
+        vr.leaving = open.asks.try_send(Ask::Exit).is_err();
+        vr.exit_asked |= !vr.leaving;
     }
     if !has_frames(tell.headset.state) || vr.over.is_some() {
         return;
@@ -178,9 +205,13 @@ fn follow(
     if !open.asked && vr.frame.is_none() {
         open.asked = open.asks.try_send(Ask::Frame).is_ok();
     }
+    if vr.drawing.passthrough_failed() {
+        take(Told::PassthroughFailed, open, &mut vr.frame, &mut vr.over, &mut tell);
+    }
     // Runtimes let the next frame begin when the one before is drawn.
-    let mut idle = Instant::now();
-    while open.asked && vr.over.is_none() && idle.elapsed() < PATIENCE {
+    let start = Instant::now();
+    let mut idle = start;
+    while open.asked && vr.over.is_none() && idle.elapsed() < PATIENCE && start.elapsed() < LONGEST_FRAME {
         if vr.drawing.is_going_on() {
             idle = Instant::now();
         }
@@ -205,6 +236,10 @@ fn take(
             tracing::info!("the headset's session is {}", state.as_str());
             tell.headset.state = state;
         }
+        Told::PassthroughFailed => {
+            tell.headset.offers = Passthrough::Off;
+            tell.notices.write(Notify(Notice::warning("The headset does not show the real room.", "")));
+        }
         Told::Frame(snapshot) => {
             open.asked = false;
             *frame = Some(snapshot);
@@ -218,7 +253,6 @@ fn take(
             for side in Side::BOTH {
                 tracing::info!("the {} hand's profile: {:?}", side.as_str(), profiles.get(side));
             }
-            tell.controllers.0 = profiles;
         }
         Told::Ended(end) => {
             tracing::info!("the headset's session is over: {end:?}");
@@ -236,6 +270,9 @@ fn take(
             if end == End::Exited && cfg!(target_os = "android") {
                 tell.exit.write(AppExit::Success);
             }
+            // Its images are gone: nothing may be drawn into them.
+            *frame = None;
+            open.asked = false;
             *over = Some(end);
         }
     }
@@ -276,6 +313,11 @@ fn reach_again(vr: &mut Vr, tell: &mut Tell, now: Duration) {
     reconnect.attempts += 1;
     if reconnect.attempts > RECONNECTIONS {
         vr.wanted = false;
+        tell.headset.state = HeadsetState::Available;
+        tell.notices.write(Notify(Notice::info(
+            "The headset's software has not come back.",
+            "When it runs again, switch the headset on in Options.",
+        )));
         return;
     }
     let (answer, answered) = bounded(1);
@@ -290,24 +332,25 @@ fn reach_again(vr: &mut Vr, tell: &mut Tell, now: Duration) {
 fn switch(
     mut actions: MessageReader<Action>,
     mut vr: ResMut<Vr>,
-    headset: Res<Headset>,
+    mut headset: ResMut<Headset>,
     time: Res<Time<Real>>,
 ) {
     for action in actions.read() {
         let on = match action {
-            Action::Toggle(Switch::Headset) => !(vr.wanted && headset.is_in_use()),
+            Action::Toggle(Switch::Headset) => !vr.wanted,
             Action::Set(Switch::Headset, on) => *on,
             _ => continue,
         };
         vr.wanted = on;
-        vr.told = false;
+        (vr.told, vr.failures) = (false, 0);
         vr.next_try = time.elapsed();
         if let Some(reconnect) = &mut vr.reconnect {
             reconnect.attempts = 0;
         }
-        if !on {
-            vr.ask(Ask::Exit);
-        }
+        vr.leaving = !on && vr.open.is_some();
+    }
+    if headset.wanted != vr.wanted {
+        headset.wanted = vr.wanted;
     }
 }
 
@@ -319,11 +362,8 @@ fn pulse(mut pulses: MessageReader<Pulse>, vr: Res<Vr>) {
 
 /// Gives the render world what the frame's pictures are for.
 fn hand_over(mut commands: Commands, mut main: ResMut<MainWorld>) {
-    let frame = main.resource_scope::<Vr, _>(|main, mut vr| {
-        let snapshot = vr.frame.as_ref().filter(|_| !vr.handed_over)?;
-        let frame = compositor::Frame::new(snapshot, main, vr.drawing.clone());
-        vr.handed_over = true;
-        Some(frame)
+    let frame = main.resource_scope::<Vr, _>(|main, vr| {
+        Some(compositor::Frame::new(vr.frame.as_ref()?, main, vr.drawing.clone()))
     });
     match frame {
         Some(frame) => commands.insert_resource(frame),
@@ -338,15 +378,16 @@ fn open_and_close(mut commands: Commands, mut main: ResMut<MainWorld>, device: R
         if let Some(end) = vr.over.take() {
             commands.remove_resource::<Compositor>();
             main.remove_resource::<EyeViews>();
-            if let Some(Open { asks, told, thread, .. }) = vr.open.take() {
-                drop((asks, told));
-                // It has said its last; were it stuck, nobody would wait for it.
-                drop(thread);
+            // What was drawn into the runtime's images must be done before they go.
+            if let Err(error) = device.poll(PollType::wait_indefinitely()) {
+                tracing::debug!("the device does not come to rest: {error}");
             }
-            vr.frame = None;
+            vr.close();
             vr.next_try = now + RETRY_AFTER;
             match end {
-                End::Exited => vr.wanted = false,
+                // The person, in the headset's own menu; not if it was us, and they have changed their mind since.
+                End::Exited if !std::mem::take(&mut vr.exit_asked) => vr.wanted = false,
+                End::Exited => {}
                 End::Restart => {}
                 End::Lost(_) => vr.lose(),
             }
@@ -358,10 +399,11 @@ fn open_and_close(mut commands: Commands, mut main: ResMut<MainWorld>, device: R
         if vr.open.is_some() || !vr.wanted || vr.reconnect.is_some() || now < vr.next_try {
             return;
         }
-        vr.next_try = now + RETRY_AFTER;
+        // Each attempt stops the picture for a moment.
+        vr.next_try = now + RETRY_AFTER * 2u32.pow(vr.failures.min(5));
         match begin(&vr.runtime, &device, main.resource::<HeadsetOptions>()) {
             Ok((open, compositor, views)) => {
-                vr.told = false;
+                (vr.told, vr.failures) = (false, 0);
                 let mut headset = main.resource_mut::<Headset>();
                 headset.name = vr.runtime.headset_name().unwrap_or_default();
                 headset.keeps_coordinates = open.keeps_coordinates;
@@ -373,6 +415,7 @@ fn open_and_close(mut commands: Commands, mut main: ResMut<MainWorld>, device: R
             }
             Err(error) => {
                 tracing::info!("no session: {error}");
+                vr.failures += 1;
                 if !vr.told {
                     vr.told = true;
                     main.write_message(Notify(Notice::warning(
@@ -468,13 +511,15 @@ fn begin(
         asks: asked,
         told,
         running: false,
+        views: Vec::new(),
     };
     let thread = threads::spawn("xr", move || tracker.run())?;
     let keeps_coordinates = space_type == ReferenceSpaceType::STAGE;
     Ok((Open { asks, told: tells, thread, asked: false, keeps_coordinates }, compositor, views))
 }
 
-/// Where tracking space is in the room after recentring: none where it stays.
+/// Where tracking space is in the room after recentring, so that the room stays
+/// where it is; none if the headset does not say.
 pub(super) fn recentred_room(room_from_tracking: Pose, recentring: Recentring) -> Option<Pose> {
     let old_from_new = recentring.old_from_new.filter(|_| recentring.ours)?;
     Some(old_from_new.within(room_from_tracking))

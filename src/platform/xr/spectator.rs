@@ -18,7 +18,7 @@ use bevy::{
         extract_resource::{ExtractResource, ExtractResourcePlugin},
         gpu_readback::{Readback, ReadbackComplete},
         render_asset::RenderAssets,
-        render_resource::{Extent3d, TextureDimension, TextureFormat, TextureUsages},
+        render_resource::{Extent3d, TextureDimension, TextureUsages},
         renderer::{RenderDevice, RenderQueue},
         texture::GpuImage,
         view::ViewTarget,
@@ -37,8 +37,10 @@ pub(super) fn plugin(app: &mut App) {
     app.add_plugins(ExtractResourcePlugin::<LeftEye>::default())
         .add_systems(Startup, spawn)
         .add_systems(Update, (follow_size, show, take_shots).chain().in_set(AppSystems::Present));
-    app.sub_app_mut(RenderApp)
-        .add_systems(Render, copy.after(RenderSystems::Render).before(RenderSystems::Cleanup));
+    app.sub_app_mut(RenderApp).add_systems(
+        Render, // The runtime uses the same queue when the frame ends.
+        copy.after(RenderSystems::Render).before(super::compositor::end),
+    );
 }
 
 /// Pictures of the left eye: when, after the first frame, and where to.
@@ -91,7 +93,7 @@ fn follow_size(
         }
         _ => {
             let full = Extent3d { width: views.size.x, height: views.size.y, depth_or_array_layers: 1 };
-            let format = TextureFormat::Rgba8UnormSrgb;
+            let format = views.format();
             let mut image = Image::new_fill(
                 full,
                 TextureDimension::D2,

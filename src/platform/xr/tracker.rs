@@ -12,7 +12,7 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 use openxr::{
     ActionInput, ActiveActionSet, Event, EventDataBuffer, FrameState, FrameWaiter, HandTracker, Instance,
     Posef, ReferenceSpaceType, Session, SessionState, Space, SpaceLocationFlags, View, ViewConfigurationType,
-    Vulkan, sys,
+    ViewStateFlags, Vulkan, sys,
 };
 
 use super::actions::Actions;
@@ -46,6 +46,8 @@ pub(super) enum Told {
     Frame(Box<Snapshot>),
     /// There are no frames now.
     NoFrame,
+    /// The real room cannot be shown after all.
+    PassthroughFailed,
     /// The person has recentred, or the headset's floor has moved.
     Recentred(Recentring),
     /// What is in the hands now, by OpenXR's name; empty: nothing.
@@ -116,6 +118,13 @@ pub(super) struct Tracker {
     pub told: Sender<Told>,
     /// Between begin and end.
     pub running: bool,
+    /// The last that were known.
+    pub views: Vec<View>,
+}
+
+/// Whether the place of views is known.
+pub(super) fn is_known(flags: ViewStateFlags) -> bool {
+    flags.contains(ViewStateFlags::POSITION_VALID | ViewStateFlags::ORIENTATION_VALID)
 }
 
 impl Tracker {
@@ -234,7 +243,12 @@ impl Tracker {
         }
         let views = match self.session.locate_views(ViewConfigurationType::PRIMARY_STEREO, time, &self.space)
         {
-            Ok((_, views)) => views,
+            // A headset that does not know where it is shows what it last saw.
+            Ok((flags, views)) if is_known(flags) => {
+                self.views.clone_from(&views);
+                views
+            }
+            Ok(_) => self.views.clone(),
             Err(error) if is_loss(error) => return Err(error),
             Err(_) => Vec::new(),
         };
