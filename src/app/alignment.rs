@@ -114,9 +114,9 @@ impl Default for Known {
     }
 }
 
-/// What is kept, and what follows it.
+/// What is kept of the room, and what follows it.
 #[derive(SystemParam)]
-struct Room<'w> {
+pub(super) struct Room<'w> {
     preferences: ResMut<'w, Preferences>,
     headset: ResMut<'w, Headset>,
     alignment: ResMut<'w, Alignment>,
@@ -228,7 +228,7 @@ fn pull(
     }
 }
 
-fn act(
+pub(super) fn act(
     mut actions: MessageReader<Action>,
     hands: Res<Hands>,
     mut markers: ResMut<Markers>,

@@ -177,11 +177,10 @@ impl Rooms {
 
     /// The room that the person is in.
     fn here(&mut self) -> &mut Room {
+        // A file may have none.
         if self.0.is_empty() {
             *self = Self::default();
         }
-        // A file may have it empty; it is not any more.
-        #[expect(clippy::indexing_slicing, reason = "there is one")]
         &mut self.0[0]
     }
 }

@@ -221,7 +221,8 @@ fn person(key: &str, label: &str, colour: Colour, state: &str, live: bool, more:
         ui::name(label, Size::Body, tone),
         ui::text(state, Size::Small, Tone::Dim),
     ];
-    ui::row(parts.into_iter().chain(more)).keyed(key)
+    // In a line of its own: the state's width changes with every round trip.
+    ui::column(6.0, [ui::row(parts)].into_iter().chain(more.map(|more| ui::row([more])))).keyed(key)
 }
 
 #[cfg(test)]

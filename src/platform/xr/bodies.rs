@@ -64,8 +64,7 @@ fn recentre(
         match recentred_room(headset.room_from_tracking, **recentring) {
             // The headset says how its coordinates have moved: the room stays where it is.
             Some(room) => headset.room_from_tracking = room,
-            // What others call ahead has changed, not what the room is measured in.
-            None if !recentring.ours => {}
+            // Whoever recentres what poses are not given in thinks that something is not right.
             None => alignment.doubt(),
         }
         tell.write(Recentring);
