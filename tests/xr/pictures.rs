@@ -9,7 +9,10 @@ use glam::{Quat, Vec3};
 use serde_json::json;
 
 use super::{
+    panels::{open_panels, point_at, press, right},
+    process::Participant,
     remote::Pose,
+    report::Phase,
     stage::{Guest, Headset, PATIENCE, Stage, asset, inside},
 };
 
@@ -88,4 +91,77 @@ fn pictures_of_bare_hands() {
     stage.app.wait_for("a pinch", SLOW, |state| !state.held.is_empty());
     picture(&stage, "hands.png");
     picture(&stage, "window.png");
+}
+
+/// Between two of the pictures that are made all the time, in seconds.
+const EVERY: usize = 3;
+
+/// Arguments for a picture every few seconds.
+fn all_the_time() -> Vec<String> {
+    let shot = |number: usize| format!("{}={}", number * EVERY, inside(&format!("shot{number:03}.png")));
+    (1..200).flat_map(|number| ["--eye-shot".to_owned(), shot(number)]).collect()
+}
+
+/// Keeps one of those: the second from now, which shows what is there now.
+fn keep(stage: &Stage, name: &str) {
+    let shot = |number: usize| stage.file(&format!("shot{number:03}.png"));
+    let next = (1..200).rev().find(|number| shot(*number).exists()).unwrap_or(0) + 2;
+    picture(stage, &format!("shot{next:03}.png"));
+    std::fs::copy(shot(next), stage.file(name)).unwrap();
+    println!("{}", stage.file(name).display());
+}
+
+#[test]
+#[ignore = "makes pictures for people to look at"]
+fn pictures_of_panels() {
+    let shots = all_the_time();
+    let mut arguments = vec!["--eye-size", SIZE];
+    arguments.extend(shots.iter().map(String::as_str));
+    let Some(mut stage) = Stage::without_meeting("picture-panels", &arguments) else { return };
+    stage.remote().set(|remote| {
+        remote.head = Pose::at(0.0, 1.5, 0.0);
+        remote.right.pose = Pose::at(0.25, 1.15, -0.2);
+        remote.left.pose = Pose::at(-0.35, 0.9, -0.1);
+    });
+    stage.wait_for_focus();
+    stage.app.wait_for("panels by themselves", SLOW, |state| state.boards.contains_key("panels"));
+    for page in ["Models", "Files", "Options", "Meeting"] {
+        press(&mut stage, &format!("tab/{page}"));
+        keep(&stage, &format!("{}.png", page.to_lowercase()));
+    }
+    press(&mut stage, "field/address");
+    press(&mut stage, "pad/1");
+    keep(&stage, "digits.png");
+    press(&mut stage, "pad/done");
+    stage.app.wait_for("a notice", SLOW, |state| !state.notices.is_empty());
+    keep(&stage, "notice.png");
+    press(&mut stage, "tab/Options");
+    press(&mut stage, "field/name");
+    keep(&stage, "letters.png");
+    press(&mut stage, "tab/Meeting");
+    press(&mut stage, "meeting/host");
+    stage.app.wait_for("a meeting", SLOW, |state| state.phase == Phase::Hosting);
+    keep(&stage, "hosting.png");
+}
+
+#[test]
+#[ignore = "makes pictures for people to look at"]
+fn pictures_of_a_transfer() {
+    let shots = all_the_time();
+    let mut arguments = vec!["--eye-size", SIZE];
+    arguments.extend(shots.iter().map(String::as_str));
+    let Some(mut stage) = Stage::set("picture-transfer", Headset::Ready, &arguments) else { return };
+    stage.remote().set(|remote| {
+        remote.head = Pose::at(0.0, 1.5, 0.0);
+        remote.right.pose = Pose::at(0.25, 1.15, -0.2);
+    });
+    stage.wait_for_focus();
+    let port = stage.app.wait_for("the meeting", PATIENCE, |state| state.port.is_some()).port.unwrap();
+    let mut guest = Participant::join(port, &["--name", "Ada", "--cache", "none", "--pace", "0.2"]);
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/models/brain-surface.glb");
+    let done = guest.does(json!({ "command": "open", "path": path }));
+    point_at(&mut stage, right, &format!("transfer/cancel/{}", done["model_id"].as_str().unwrap()));
+    keep(&stage, "transfer.png");
+    open_panels(&mut stage);
+    keep(&stage, "both.png");
 }

@@ -51,6 +51,7 @@ fn act(
     mut by_pad: ResMut<ByPad>,
     mut pad: ResMut<Pad>,
     mut typing: Typing,
+    mut commands: Commands,
 ) {
     for action in actions.read() {
         let field = by_pad.0;
@@ -65,7 +66,7 @@ fn act(
                 PadKey::Shift => pad.capitals = !pad.capitals,
                 PadKey::Layer => pad.letters = !pad.letters,
                 PadKey::Done => {
-                    typing.finish(field);
+                    commands.write_message(typing.finished(field));
                     by_pad.0 = None;
                 }
                 PadKey::Close => {

@@ -202,7 +202,6 @@ fn show_hints(fields: Query<&EditableText>, mut hints: Query<(&Hint, &mut Visibi
 pub struct Typing<'w, 's> {
     fields: Query<'w, 's, (&'static FieldOf, &'static mut EditableText)>,
     drafts: Res<'w, Drafts>,
-    actions: MessageWriter<'w, Action>,
 }
 
 impl Typing<'_, '_> {
@@ -221,11 +220,9 @@ impl Typing<'_, '_> {
         self.edit(id, [TextEdit::SelectAll, TextEdit::Delete]);
     }
 
-    /// As with the Enter key.
-    pub fn finish(&mut self, id: FieldId) {
-        let held = self.fields.iter().find(|(field, _)| field.id == id);
-        let text = held.map_or(String::new(), |(_, text)| text.value().to_string());
-        self.actions.write(id.action(text));
+    /// What the Enter key does.
+    pub fn finished(&self, id: FieldId) -> Action {
+        id.action(self.held(id).to_owned())
     }
 
     /// Back to what it held at first, where that was something that holds.
