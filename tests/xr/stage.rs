@@ -89,7 +89,7 @@ impl Stage {
         self.app.process.kill();
         // What it said is not to be taken for what it says now.
         std::fs::remove_file(self.file("report.jsonl")).unwrap();
-        self.app = App::host(&self.world, &[], arguments);
+        self.app = App::start(&self.world, &[], &["host", "--port", "0"], arguments);
     }
 
     pub fn runtime(&mut self) -> &mut Runtime {

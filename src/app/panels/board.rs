@@ -14,6 +14,7 @@ use super::{
 use crate::{
     app::{
         AppState, AppSystems,
+        alignment::{self, Markers},
         input::{Action, HandDevice, Hands, Headset, Me},
         link::Meeting,
         pointers::Pointers,
@@ -52,7 +53,7 @@ pub(super) fn plugin(app: &mut App) {
         Update,
         (
             carry.in_set(AppSystems::Input).after(wands::take),
-            (wear, ask).chain().in_set(AppSystems::Update).after(super::dock::act),
+            (wear, ask).chain().in_set(AppSystems::Update).after(super::dock::act).before(alignment::act),
             (title, place).chain().in_set(AppSystems::Present),
         ),
     );
@@ -188,12 +189,14 @@ fn ask(
     mut actions: MessageReader<Action>,
     hands: Res<Hands>,
     me: Res<Me>,
+    markers: Res<Markers>,
     mut board: ResMut<Board>,
     mut open: ResMut<Open>,
 ) {
     for action in actions.read() {
         let Action::Menu(side) = action else { continue };
-        if !board.in_room {
+        // While markers are put it means that they are not to be.
+        if !board.in_room || markers.is_on() {
             continue;
         }
         if open.dock && board.at.is_some_and(|at| sees(&me, at)) {
