@@ -393,12 +393,14 @@ mod tests {
             normals: None,
             colors: None,
             uvs: None,
+            uvs_1: None,
             bounds: Bounds::of_points(&positions),
             indices: (0..positions.len() as u32).collect(),
             positions,
             material: None,
         };
-        let instances = transforms.iter().map(|&transform| Instance { primitive: 0, transform }).collect();
+        let instances =
+            transforms.iter().map(|&transform| Instance { primitive: 0, transform, node: None }).collect();
         DecodedModel { primitives: vec![primitive], instances, ..DecodedModel::default() }
     }
 

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use glam::{Affine3A, Mat3A, Vec3, Vec3A};
 
 use super::bounds::Bounds;
-use super::decoded::{Colors, DecodedModel, Primitive, Topology, flips_winding};
+use super::decoded::{Colors, DecodedModel, Instance, Primitive, Topology, flips_winding};
 use super::material::Alpha;
 
 /// Geometry for one GPU mesh.
@@ -20,15 +20,21 @@ pub struct Piece {
     /// model_from_primitive, once for each place where it is shown. May mirror:
     /// see [`Instance::flips_winding`](super::Instance::flips_winding).
     pub transforms: Vec<Affine3A>,
+    /// The node of the model's [`Motion`](super::motion::Motion) that moves all of them.
+    pub node: Option<usize>,
+    /// The rig of the model's motion that changes the vertices, which are then all in
+    /// one piece and in their own order.
+    pub rig: Option<usize>,
 }
 
 /// Bytes per vertex as it is uploaded: position 12, normal 12, colour 4, 8 or 16
-/// by its type, texture coordinates 8, each if there is one.
+/// by its type, each set of texture coordinates 8, each if there is one.
 #[must_use]
 pub fn vertex_bytes(primitive: &Primitive) -> usize {
     12 + primitive.normals.as_ref().map_or(0, |_| 12)
         + primitive.colors.as_ref().map_or(0, Colors::stride)
         + primitive.uvs.as_ref().map_or(0, |_| 8)
+        + primitive.uvs_1.as_ref().map_or(0, |_| 8)
 }
 
 /// Bytes of a GPU mesh made of a primitive: [`vertex_bytes`] for each vertex and 4
@@ -49,12 +55,7 @@ const INDEX_BYTES: usize = 4;
 #[must_use]
 pub fn split(model: &DecodedModel, max_mesh_bytes: usize) -> Vec<Piece> {
     let mut transforms: Vec<Vec<Affine3A>> = vec![Vec::new(); model.primitives.len()];
-    for instance in &model.instances {
-        if let Some(list) = transforms.get_mut(instance.primitive) {
-            list.push(instance.transform);
-        }
-    }
-    let mut pieces = Vec::new();
+    let mut pieces = moving(model, &mut transforms);
     // The piece of each look that can still grow.
     let mut growing: HashMap<Look, usize> = HashMap::new();
     for (primitive, transforms) in model.primitives.iter().zip(transforms) {
@@ -62,7 +63,7 @@ pub fn split(model: &DecodedModel, max_mesh_bytes: usize) -> Vec<Piece> {
         match &transforms[..] {
             [] => {}
             _ if bytes > max_mesh_bytes => cut(primitive, max_mesh_bytes, |primitive| {
-                pieces.push(Piece { primitive, transforms: transforms.clone() });
+                pieces.push(Piece { primitive, transforms: transforms.clone(), node: None, rig: None });
             }),
             [transform] if is_mergeable(primitive, model) => {
                 let look = Look::of(primitive);
@@ -73,11 +74,45 @@ pub fn split(model: &DecodedModel, max_mesh_bytes: usize) -> Vec<Piece> {
                     Some(piece) => append(piece, primitive, transform),
                     None => {
                         growing.insert(look, pieces.len());
-                        pieces.push(Piece { primitive: primitive.clone(), transforms });
+                        pieces.push(Piece {
+                            primitive: primitive.clone(),
+                            transforms,
+                            node: None,
+                            rig: None,
+                        });
                     }
                 }
             }
-            _ => pieces.push(Piece { primitive: primitive.clone(), transforms }),
+            _ => pieces.push(Piece { primitive: primitive.clone(), transforms, node: None, rig: None }),
+        }
+    }
+    pieces
+}
+
+/// Pieces for what moves, which is neither cut nor merged; where the rest is goes
+/// into the lists of each primitive.
+fn moving(model: &DecodedModel, rest: &mut [Vec<Affine3A>]) -> Vec<Piece> {
+    let rigs = model.motion.as_ref().map_or(&[][..], |motion| &motion.rigs);
+    let rigs: HashMap<usize, usize> =
+        rigs.iter().enumerate().map(|(rig, data)| (data.primitive, rig)).collect();
+    let mut pieces: Vec<Piece> = Vec::new();
+    let mut known: HashMap<(usize, Option<usize>), usize> = HashMap::new();
+    for &Instance { primitive: number, transform, node } in &model.instances {
+        let (Some(primitive), Some(list)) = (model.primitives.get(number), rest.get_mut(number)) else {
+            continue;
+        };
+        let rig = rigs.get(&number).copied();
+        if node.is_none() && rig.is_none() {
+            list.push(transform);
+            continue;
+        }
+        let piece = known.get(&(number, node)).and_then(|&piece| pieces.get_mut(piece));
+        match piece {
+            Some(piece) => piece.transforms.push(transform),
+            None => {
+                known.insert((number, node), pieces.len());
+                pieces.push(Piece { primitive: primitive.clone(), transforms: vec![transform], node, rig });
+            }
         }
     }
     pieces
@@ -90,7 +125,7 @@ struct Look {
     topology: Topology,
     normals: bool,
     color_stride: usize,
-    uvs: bool,
+    uvs: [bool; 2],
 }
 
 impl Look {
@@ -100,7 +135,7 @@ impl Look {
             topology: primitive.topology,
             normals: primitive.normals.is_some(),
             color_stride: primitive.colors.as_ref().map_or(0, Colors::stride),
-            uvs: primitive.uvs.is_some(),
+            uvs: [primitive.uvs.is_some(), primitive.uvs_1.is_some()],
         }
     }
 }
@@ -121,8 +156,10 @@ fn append(piece: &mut Piece, primitive: &Primitive, transform: &Affine3A) {
     if let (Some(to), Some(normals)) = (&mut to.normals, &primitive.normals) {
         to.extend_from_slice(normals);
     }
-    if let (Some(to), Some(uvs)) = (&mut to.uvs, &primitive.uvs) {
-        to.extend_from_slice(uvs);
+    for (to, from) in [(&mut to.uvs, &primitive.uvs), (&mut to.uvs_1, &primitive.uvs_1)] {
+        if let (Some(to), Some(from)) = (to, from) {
+            to.extend_from_slice(from);
+        }
     }
     match (&mut to.colors, &primitive.colors) {
         (Some(Colors::U8(to)), Some(Colors::U8(colors))) => to.extend_from_slice(colors),
@@ -233,6 +270,7 @@ fn gather(primitive: &Primitive, vertices: &[u32], indices: Vec<u32>) -> Primiti
             Colors::F32(colors) => Colors::F32(pick(colors, vertices)),
         }),
         uvs: primitive.uvs.as_ref().map(|uvs| pick(uvs, vertices)),
+        uvs_1: primitive.uvs_1.as_ref().map(|uvs| pick(uvs, vertices)),
         bounds: Bounds::of_points(&positions),
         positions,
         indices,
@@ -245,7 +283,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::model::Instance;
 
     fn primitive(vertices: usize, indices: Vec<u32>) -> Primitive {
         let positions: Vec<_> =
@@ -255,6 +292,7 @@ mod tests {
             normals: Some(vec![[0.0, 0.0, 1.0]; vertices]),
             colors: Some(Colors::U8((0..vertices).map(|i| [i as u8; 4]).collect())),
             uvs: None,
+            uvs_1: None,
             bounds: Bounds::of_points(&positions),
             positions,
             indices,
@@ -263,8 +301,10 @@ mod tests {
     }
 
     fn model(primitives: Vec<Primitive>, transforms: &[(usize, Affine3A)]) -> DecodedModel {
-        let instances =
-            transforms.iter().map(|&(primitive, transform)| Instance { primitive, transform }).collect();
+        let instances = transforms
+            .iter()
+            .map(|&(primitive, transform)| Instance { primitive, transform, node: None })
+            .collect();
         DecodedModel { primitives, instances, ..DecodedModel::default() }
     }
 

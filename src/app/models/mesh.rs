@@ -181,6 +181,7 @@ mod tests {
             normals: Some(vec![normal; 3]),
             colors: Some(Colors::U16(vec![[1, 2, 3, 65535]; 3])),
             uvs: None,
+            uvs_1: None,
             indices: vec![0, 1, 2],
             material: None,
         }
