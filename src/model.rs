@@ -41,8 +41,12 @@ mod warnings;
 
 pub mod bvh;
 pub mod check;
+pub mod compact;
 pub mod motion;
 pub mod pack;
+pub mod parts;
+pub mod reorder;
+pub mod simplify;
 pub mod split;
 
 #[cfg(test)]

@@ -25,6 +25,8 @@ pub struct Piece {
     /// The rig of the model's motion that changes the vertices, which are then all in
     /// one piece and in their own order.
     pub rig: Option<usize>,
+    /// Box around all of the primitive that this was cut from, or of this one.
+    pub grid: Bounds,
 }
 
 /// Bytes per vertex as it is uploaded: position 12, normal 12, colour 4, 8 or 16
@@ -54,39 +56,56 @@ const INDEX_BYTES: usize = 4;
 /// distance, which works for separate meshes only. Their transforms are baked in.
 #[must_use]
 pub fn split(model: &DecodedModel, max_mesh_bytes: usize) -> Vec<Piece> {
+    let mut pieces = Vec::new();
+    split_into(&mut model.clone(), max_mesh_bytes, |piece| pieces.push(piece));
+    pieces
+}
+
+/// The same, one by one: takes the primitives out of the model, so that not all
+/// are in memory twice. Those that are merged come last.
+pub fn split_into(model: &mut DecodedModel, max_mesh_bytes: usize, mut emit: impl FnMut(Piece)) {
     let mut transforms: Vec<Vec<Affine3A>> = vec![Vec::new(); model.primitives.len()];
-    let mut pieces = moving(model, &mut transforms);
+    for piece in moving(model, &mut transforms) {
+        emit(piece);
+    }
     // The piece of each look that can still grow.
-    let mut growing: HashMap<Look, usize> = HashMap::new();
-    for (primitive, transforms) in model.primitives.iter().zip(transforms) {
-        let bytes = piece_bytes(primitive);
+    let mut growing: HashMap<Look, Piece> = HashMap::new();
+    let primitives = std::mem::take(&mut model.primitives);
+    for (primitive, transforms) in primitives.into_iter().zip(transforms) {
+        let bytes = piece_bytes(&primitive);
+        let whole = |primitive: Primitive, transforms| Piece {
+            grid: primitive.bounds,
+            primitive,
+            transforms,
+            node: None,
+            rig: None,
+        };
         match &transforms[..] {
             [] => {}
-            _ if bytes > max_mesh_bytes => cut(primitive, max_mesh_bytes, |primitive| {
-                pieces.push(Piece { primitive, transforms: transforms.clone(), node: None, rig: None });
+            _ if bytes > max_mesh_bytes => cut(&primitive, max_mesh_bytes, |part| {
+                emit(Piece { grid: primitive.bounds, ..whole(part, transforms.clone()) });
             }),
-            [transform] if is_mergeable(primitive, model) => {
-                let look = Look::of(primitive);
+            [transform] if is_mergeable(&primitive, model) => {
+                let look = Look::of(&primitive);
                 let room = |piece: &Piece| piece_bytes(&piece.primitive) + bytes <= max_mesh_bytes;
-                let target =
-                    growing.get(&look).and_then(|&index| pieces.get_mut(index)).filter(|piece| room(piece));
-                match target {
-                    Some(piece) => append(piece, primitive, transform),
-                    None => {
-                        growing.insert(look, pieces.len());
-                        pieces.push(Piece {
-                            primitive: primitive.clone(),
-                            transforms,
-                            node: None,
-                            rig: None,
-                        });
+                match growing.get_mut(&look) {
+                    Some(piece) if room(piece) => append(piece, &primitive, transform),
+                    _ => {
+                        if let Some(full) = growing.insert(look, whole(primitive, transforms)) {
+                            emit(full);
+                        }
                     }
                 }
             }
-            _ => pieces.push(Piece { primitive: primitive.clone(), transforms, node: None, rig: None }),
+            _ => emit(whole(primitive, transforms)),
         }
     }
-    pieces
+    // In the file's order of materials, so that the same file gives the same pieces.
+    let mut rest: Vec<Piece> = growing.into_values().collect();
+    rest.sort_by_key(|piece| {
+        (piece.primitive.material, piece.primitive.topology.corners(), piece.primitive.positions.len())
+    });
+    rest.into_iter().for_each(emit);
 }
 
 /// Pieces for what moves, which is neither cut nor merged; where the rest is goes
@@ -111,7 +130,8 @@ fn moving(model: &DecodedModel, rest: &mut [Vec<Affine3A>]) -> Vec<Piece> {
             Some(piece) => piece.transforms.push(transform),
             None => {
                 known.insert((number, node), pieces.len());
-                pieces.push(Piece { primitive: primitive.clone(), transforms: vec![transform], node, rig });
+                let (primitive, grid) = (primitive.clone(), primitive.bounds);
+                pieces.push(Piece { primitive, transforms: vec![transform], node, rig, grid });
             }
         }
     }
@@ -170,6 +190,7 @@ fn append(piece: &mut Piece, primitive: &Primitive, transform: &Affine3A) {
     to.indices.extend(primitive.indices.iter().map(|index| index.saturating_add(start)));
     let bounds = transform_vertices(to, vertex, from, transform);
     to.bounds = to.bounds.union(bounds);
+    piece.grid = to.bounds;
 }
 
 /// Puts a piece's only transform into its vertices.
