@@ -58,7 +58,7 @@ pub use bounds::Bounds;
 pub use decoded::{Colors, Counts, DecodedModel, Instance, Primitive, Topology};
 pub use error::{ContainerError, DecodeError};
 pub use lights::{Light, LightKind};
-pub use limits::{Cancel, Limits};
+pub use limits::{Cancel, HEADSET_TRIANGLES, Limits};
 pub use material::{Alpha, Material, TextureRef};
 pub use pack::{PackError, Packed, read_model_file};
 pub use texture::{Filter, Sampler, Texture, Wrap};

@@ -42,6 +42,8 @@ pub struct Settings {
     pub exact_models: bool,
     /// Show how long frames take.
     pub frame_time: bool,
+    /// Show the lights that model files bring along.
+    pub file_lights: bool,
 }
 
 impl Default for Settings {
@@ -57,6 +59,7 @@ impl Default for Settings {
             open_new_files: true,
             exact_models: false,
             frame_time: false,
+            file_lights: false,
         }
     }
 }

@@ -130,6 +130,7 @@ fn act(
                     Switch::OpenNewFiles => preferences.settings.open_new_files,
                     Switch::ExactModels => preferences.settings.exact_models,
                     Switch::FrameTime => preferences.settings.frame_time,
+                    Switch::FileLights => preferences.settings.file_lights,
                     Switch::Debugging => continue,
                 };
                 set(*switch, !on, &options, &mut receiving, &mut preferences, &mut outgoing);
@@ -171,6 +172,7 @@ fn set(
         Switch::OpenNewFiles => preferences.change(|settings| settings.open_new_files = on),
         Switch::ExactModels => preferences.change(|settings| settings.exact_models = on),
         Switch::FrameTime => preferences.change(|settings| settings.frame_time = on),
+        Switch::FileLights => preferences.change(|settings| settings.file_lights = on),
         Switch::Debugging => {}
     }
 }

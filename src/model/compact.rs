@@ -37,6 +37,8 @@ pub struct Compact {
     pub material: Option<usize>,
     /// Box around the positions as they are stored.
     pub bounds: Bounds,
+    /// The same around all that this was cut from: one surface, one middle to sort by.
+    pub grid: Bounds,
     /// primitive_from_stored: the same scale along all axes.
     pub scale: f32,
     /// Added after scaling.
@@ -89,7 +91,7 @@ impl Compact {
         let step = side / STEPS;
         let fine = !(step.is_normal() && mean_edge(&primitive) >= LEAST_STEPS * step);
         if fine {
-            return Self::plain(primitive);
+            return Self { grid: grid.union(primitive.bounds), ..Self::plain(primitive) };
         }
         let quantized = |&[x, y, z]: &[f32; 3]| {
             let at = |v: f32, from: f32| ((v - from) / step).round().clamp(0.0, STEPS) as u16;
@@ -105,6 +107,7 @@ impl Compact {
             normals,
             uvs,
             bounds,
+            grid: Bounds { min: Vec3::ZERO, max: (grid.union(primitive.bounds).max - origin) / side },
             scale: side,
             offset: origin,
             ..Self::plain(Primitive {
@@ -139,6 +142,7 @@ impl Compact {
             },
             material: primitive.material,
             bounds: primitive.bounds,
+            grid: primitive.bounds,
             scale: 1.0,
             offset: Vec3::ZERO,
         }

@@ -46,6 +46,10 @@ pub struct Limits {
     pub max_time: Duration,
 }
 
+/// Triangles that a headset draws of one model, if nobody says otherwise: twice each
+/// frame, once for each eye, they are what it just can.
+pub const HEADSET_TRIANGLES: u64 = 1_000_000;
+
 impl Default for Limits {
     fn default() -> Self {
         Self {

@@ -32,6 +32,18 @@ pub struct Part {
     pub rig: Option<usize>,
 }
 
+impl Part {
+    /// model_from_stored for one of the places.
+    #[must_use]
+    pub fn transform(&self, place: &Place) -> Place {
+        Place {
+            translation: place.translation + place.rotation * (place.scale * self.mesh.offset),
+            rotation: place.rotation,
+            scale: place.scale * self.mesh.scale,
+        }
+    }
+}
+
 /// A transform without shear.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Place {
@@ -88,6 +100,11 @@ fn make(mut piece: Piece, keep_floats: bool, parts: &mut Vec<Part>) {
     let (mut straight, mut mirrored) = (Vec::new(), Vec::new());
     for transform in &piece.transforms {
         match Place::of(transform) {
+            // Vertices that change cannot be baked: better a little askew.
+            None if rig.is_some() => {
+                let (scale, rotation, translation) = transform.to_scale_rotation_translation();
+                straight.push(Place { translation, rotation: rotation.normalize(), scale });
+            }
             None => {
                 let mut baked = piece.primitive.clone();
                 bake(&mut baked, transform);
@@ -214,7 +231,8 @@ mod tests {
         let shear = Affine3A::from_mat3(Mat3::from_cols(Vec3::X, Vec3::new(1.0, 1.0, 0.0), Vec3::Z));
         let made = made_of(triangle([0.0, 0.0, 1.0]), vec![shear]);
         assert_eq!(made[0].places, [Place::HERE]);
-        let corner = made[0].mesh.transform().transform_point3(made[0].mesh.bounds.max);
+        let place = made[0].transform(&made[0].places[0]);
+        let corner = place.translation + place.rotation * (place.scale * made[0].mesh.bounds.max);
         assert!(corner.abs_diff_eq(Vec3::new(1.0, 1.0, 0.0), 1e-4), "{corner}");
     }
 }

@@ -48,8 +48,12 @@ pub fn piece_bytes(primitive: &Primitive) -> usize {
 
 const INDEX_BYTES: usize = 4;
 
+/// Vertices of a piece, so that 16 bits suffice for its indices.
+const MAX_VERTICES: usize = 65_535;
+
 /// Cuts and merges a model's primitives into pieces of at most `max_mesh_bytes`
-/// as [`piece_bytes`] counts them (but of one triangle, line or point at least).
+/// as [`piece_bytes`] counts them (but of one triangle, line or point at least) and
+/// of at most 65,535 vertices.
 ///
 /// Primitives are merged if they are shown once, have the same material,
 /// topology and attributes, and are not transparent: those are sorted by
@@ -82,12 +86,18 @@ pub fn split_into(model: &mut DecodedModel, max_mesh_bytes: usize, mut emit: imp
         };
         match &transforms[..] {
             [] => {}
-            _ if bytes > max_mesh_bytes => cut(&primitive, max_mesh_bytes, |part| {
-                emit(Piece { grid: primitive.bounds, ..whole(part, transforms.clone()) });
-            }),
+            _ if bytes > max_mesh_bytes || primitive.positions.len() > MAX_VERTICES => {
+                cut(&primitive, max_mesh_bytes, |part| {
+                    emit(Piece { grid: primitive.bounds, ..whole(part, transforms.clone()) });
+                })
+            }
             [transform] if is_mergeable(&primitive, model) => {
                 let look = Look::of(&primitive);
-                let room = |piece: &Piece| piece_bytes(&piece.primitive) + bytes <= max_mesh_bytes;
+                let vertices = primitive.positions.len();
+                let room = |piece: &Piece| {
+                    piece_bytes(&piece.primitive) + bytes <= max_mesh_bytes
+                        && piece.primitive.positions.len() + vertices <= MAX_VERTICES
+                };
                 match growing.get_mut(&look) {
                     Some(piece) if room(piece) => append(piece, &primitive, transform),
                     _ => {
@@ -257,7 +267,7 @@ fn cut(primitive: &Primitive, max_mesh_bytes: usize, mut emit: impl FnMut(Primit
         // Counts a vertex twice that the element itself has twice: harmless.
         let new = element.iter().filter(|&&index| !place(index)).count();
         let bytes = (vertices.len() + new) * per_vertex + (indices.len() + corners) * INDEX_BYTES;
-        if bytes > max_mesh_bytes && !indices.is_empty() {
+        if (bytes > max_mesh_bytes || vertices.len() + new > MAX_VERTICES) && !indices.is_empty() {
             emit(gather(primitive, &vertices, std::mem::take(&mut indices)));
             vertices.clear();
             part += 1;

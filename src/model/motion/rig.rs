@@ -49,6 +49,12 @@ pub struct Shape {
 }
 
 impl Rig {
+    /// How many vertices it has.
+    #[must_use]
+    pub fn vertices(&self) -> usize {
+        self.positions.len()
+    }
+
     /// Whether its vertices are in model space, not in its node's.
     #[must_use]
     pub fn is_skinned(&self) -> bool {
