@@ -121,11 +121,12 @@ fn appearance(
     }
     let mut textures = Textures::new(buffers, limits, watch);
     let texture = |index, warnings: &mut Warnings| textures.get(index, warnings);
-    model.materials = material::read(document, &used, texture, warnings);
+    let (materials, glossiness) = material::read(document, &used, texture, warnings);
+    model.materials = materials;
     watch.check()?;
     let left = textures.left;
     model.textures = textures.textures;
-    if !glossiness::convert_textures(&mut model.materials, &mut model.textures, left) {
+    if !glossiness::convert_textures(&mut model.materials, glossiness, &mut model.textures, left) {
         warnings.push("highlights of KHR_materials_pbrSpecularGlossiness are not shown");
     }
     watch.check()

@@ -53,12 +53,13 @@ fn metallic(diffuse: f32, specular: f32, left: f32) -> f32 {
 /// `left` is how many bytes they may take.
 pub(super) fn convert_textures(
     materials: &mut [Material],
+    glossiness: Vec<Option<Glossiness>>,
     textures: &mut Vec<Texture>,
     mut left: u64,
 ) -> bool {
     let mut all = true;
-    for material in materials {
-        let Some(factors) = material.glossiness.take() else { continue };
+    for (material, factors) in materials.iter_mut().zip(glossiness) {
+        let Some(factors) = factors else { continue };
         let glossy = material.metallic_roughness_texture;
         let base = material.base_color_texture;
         let found = glossy.and_then(|texture| textures.get(texture.texture)).cloned();

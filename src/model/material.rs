@@ -35,8 +35,6 @@ pub struct Material {
     pub occlusion_strength: f32,
     /// sRGB.
     pub emissive_texture: Option<TextureRef>,
-    /// Factors of `KHR_materials_pbrSpecularGlossiness` whose textures are still to be converted.
-    pub(super) glossiness: Option<Box<Glossiness>>,
 }
 
 impl Default for Material {
@@ -57,7 +55,6 @@ impl Default for Material {
             occlusion_texture: None,
             occlusion_strength: 1.0,
             emissive_texture: None,
-            glossiness: None,
         }
     }
 }
@@ -140,15 +137,17 @@ pub(super) fn channels(material: &document::Material) -> [Option<Channel>; 2] {
     [first, channels.find(|channel| Some(*channel) != first)]
 }
 
-/// The file's materials, with its numbering. `texture` gives the number of a
+/// The file's materials, with its numbering, and the factors of those whose textures
+/// are still to be converted from `KHR_materials_pbrSpecularGlossiness`. `texture` gives the number of a
 /// texture of the file among those decoded, and decodes it the first time.
 pub(super) fn read(
     document: &Document,
     used: &[bool],
     mut texture: impl FnMut(Whole, &mut Warnings) -> Option<usize>,
     warnings: &mut Warnings,
-) -> Vec<Material> {
+) -> (Vec<Material>, Vec<Option<Glossiness>>) {
     let mut materials = Vec::with_capacity(document.materials.len());
+    let mut glossy_ones = vec![None; document.materials.len()];
     for (number, json) in document.materials.iter().enumerate() {
         if used.get(number).copied().unwrap_or(false) {
             let channels = channels(json);
@@ -164,8 +163,10 @@ pub(super) fn read(
                 Some(TextureRef { texture, uv_set: u32::try_from(uv_set).unwrap_or(0) })
             };
             let mut material = read_one(json, &mut find);
-            if let Some(glossy) = json.extensions.specular_glossiness.as_deref() {
-                specular_glossiness(glossy, &mut material, find);
+            if let Some(glossy) = json.extensions.specular_glossiness.as_deref()
+                && let Some(place) = glossy_ones.get_mut(number)
+            {
+                *place = specular_glossiness(glossy, &mut material, find);
             }
             materials.push(material);
             if let Some(mode) = json.alpha_mode.as_ref().map(|mode| mode.0.as_ref())
@@ -177,7 +178,7 @@ pub(super) fn read(
             materials.push(read_one(json, |_| None));
         }
     }
-    materials
+    (materials, glossy_ones)
 }
 
 fn read_one(
@@ -224,7 +225,7 @@ fn specular_glossiness(
     json: &document::SpecularGlossiness,
     material: &mut Material,
     mut texture: impl FnMut(&TextureInfo) -> Option<TextureRef>,
-) {
+) -> Option<Glossiness> {
     let diffuse = json.diffuse_factor.unwrap_or([1.0; 4]).map(|v| fraction(Some(v)));
     let specular = json.specular_factor.unwrap_or([1.0; 3]).map(|v| fraction(Some(v)));
     let glossiness = fraction(json.glossiness_factor);
@@ -232,9 +233,8 @@ fn specular_glossiness(
     material.metallic_roughness_texture = json.specular_glossiness_texture.as_ref().and_then(&mut texture);
     if material.metallic_roughness_texture.is_some() {
         // The factors go into the textures, which are converted together.
-        material.glossiness = Some(Box::new(Glossiness { diffuse, specular, glossiness }));
         (material.metallic, material.roughness) = (1.0, 1.0);
-        return;
+        return Some(Glossiness { diffuse, specular, glossiness });
     }
     let [r, g, b, alpha] = diffuse;
     let (color, metallic) = match material.base_color_texture {
@@ -246,6 +246,7 @@ fn specular_glossiness(
     material.base_color = [r, g, b, alpha];
     material.metallic = metallic;
     material.roughness = 1.0 - glossiness;
+    None
 }
 
 /// Within 0 and 1; 1 if not given.
@@ -262,7 +263,7 @@ mod tests {
         let mut warnings = Warnings::default();
         let json = format!("{{\"materials\":[{json}]}}");
         let document = document::parse(json.as_bytes(), &Limits::default()).unwrap();
-        let materials = read(&document, &[true], |texture, _| Some(texture.index() + 10), &mut warnings);
+        let (materials, _) = read(&document, &[true], |texture, _| Some(texture.index() + 10), &mut warnings);
         (materials, warnings.into_lines())
     }
 

@@ -259,13 +259,22 @@ fn decode_image(bytes: &[u8], max_bytes: u64, work_left: &mut u64) -> Result<Rgb
         }
         Err(_) => return Err(Fault::Image("it is neither PNG, JPEG nor WebP".to_owned())),
     };
+    if format == ImageFormat::WebP {
+        return decode_webp(bytes, max_bytes, work_left);
+    }
     let mut reader = ImageReader::with_format(Cursor::new(bytes), format);
     let mut limits = image::Limits::default();
     limits.max_alloc = Some(max_bytes);
     reader.limits(limits);
     let decoder = reader.into_decoder().map_err(unreadable)?;
     let (width, height) = decoder.dimensions();
-    let needed = decoder.total_bytes().max(u64::from(width) * u64::from(height) * 4);
+    pay(width, height, decoder.total_bytes(), max_bytes, work_left)?;
+    DynamicImage::from_decoder(decoder).map(DynamicImage::into_rgba8).map_err(unreadable)
+}
+
+/// Takes what an image needs from what is left, before it is needed.
+fn pay(width: u32, height: u32, bytes: u64, max_bytes: u64, work_left: &mut u64) -> Result<(), Fault> {
+    let needed = bytes.max(u64::from(width) * u64::from(height) * 4);
     if needed > max_bytes {
         return Err(Fault::Image(format!(
             "{width} x {height} pixels take {needed} bytes, more than the limit of {max_bytes}"
@@ -274,7 +283,25 @@ fn decode_image(bytes: &[u8], max_bytes: u64, work_left: &mut u64) -> Result<Rgb
     *work_left = work_left
         .checked_sub(needed)
         .ok_or_else(|| Fault::Image("the images before it took all the time there is".to_owned()))?;
-    DynamicImage::from_decoder(decoder).map(DynamicImage::into_rgba8).map_err(unreadable)
+    Ok(())
+}
+
+fn decode_webp(bytes: &[u8], max_bytes: u64, work_left: &mut u64) -> Result<RgbaImage, Fault> {
+    let unreadable =
+        |error: image_webp::DecodingError| Fault::Image(format!("it cannot be decoded: {error}"));
+    let mut decoder = image_webp::WebPDecoder::new(Cursor::new(bytes)).map_err(unreadable)?;
+    decoder.set_memory_limit(usize::try_from(max_bytes).unwrap_or(usize::MAX));
+    let (width, height) = decoder.dimensions();
+    let needed = decoder.output_buffer_size().map_or(u64::MAX, |bytes| bytes as u64);
+    pay(width, height, needed, max_bytes, work_left)?;
+    let mut pixels = vec![0; usize::try_from(needed).unwrap_or(0)];
+    decoder.read_image(&mut pixels).map_err(unreadable)?;
+    let rgba = match decoder.has_alpha() {
+        true => pixels,
+        false => pixels.as_chunks::<3>().0.iter().flat_map(|&[r, g, b]| [r, g, b, 255]).collect(),
+    };
+    RgbaImage::from_raw(width, height, rgba)
+        .ok_or_else(|| Fault::Image("it is not as large as it says".to_owned()))
 }
 
 /// The image with its longer side at most `max_side`.
@@ -308,6 +335,21 @@ mod tests {
         assert_eq!(image.get_pixel(3, 2).0, [3, 2, 7, 255]);
         assert_eq!(shrink(image.clone(), 20).dimensions(), (20, 5));
         assert_eq!(shrink(image, 2).dimensions(), (2, 1));
+    }
+
+    #[test]
+    fn webp_with_and_without_alpha() {
+        for (color, pixels, expected) in [
+            (image_webp::ColorType::Rgba8, &[1, 2, 3, 4, 5, 6, 7, 8][..], [5, 6, 7, 8]),
+            (image_webp::ColorType::Rgb8, &[1, 2, 3, 5, 6, 7][..], [5, 6, 7, 255]),
+        ] {
+            let mut bytes = Vec::new();
+            image_webp::WebPEncoder::new(&mut bytes).encode(pixels, 2, 1, color).unwrap();
+            let image = decode_image(&bytes, 1 << 20, &mut { u64::MAX }).unwrap();
+            assert_eq!((image.dimensions(), image.get_pixel(1, 0).0), ((2, 1), expected));
+            let error = decode_image(&bytes, 5, &mut { u64::MAX }).unwrap_err().to_string();
+            assert!(error.contains("2 x 1 pixels take 8 bytes"), "{error}");
+        }
     }
 
     #[test]

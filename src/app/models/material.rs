@@ -18,7 +18,7 @@
 use bevy::{
     asset::RenderAssetUsages,
     image::{ImageAddressMode, ImageFilterMode, ImageSampler, ImageSamplerDescriptor},
-    pbr::UvChannel,
+    mesh::UvChannel,
     platform::collections::HashMap,
     prelude::*,
     render::render_resource::{Extent3d, Face, TextureDimension, TextureFormat},
