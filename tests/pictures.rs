@@ -33,13 +33,10 @@ const SIDE: u32 = 96;
 /// Mean difference of a colour channel that is the same picture, of 255.
 const TOLERANCE: f64 = 4.0;
 
-/// The middle of what the dock leaves free, small.
+/// What the dock leaves free, small.
 fn essence(picture: &RgbImage) -> RgbImage {
-    let (width, height) = picture.dimensions();
-    let side = height.min(width / 2);
-    let left = width - width.min(width - side / 8);
-    let x = (width / 2 + left).min(width - side);
-    let cropped = imageops::crop_imm(picture, x, (height - side) / 2, side, side).to_image();
+    let side = picture.height().min(picture.width() * 27 / 50);
+    let cropped = imageops::crop_imm(picture, 0, 0, side, side).to_image();
     imageops::resize(&cropped, SIDE, SIDE, imageops::FilterType::Triangle)
 }
 
@@ -104,12 +101,12 @@ fn models_look_as_they_did() {
         std::fs::write(&file, bytes).unwrap();
         let path = kept(name);
         if keep {
-            // What does not change any more is whole.
-            let before = std::cell::RefCell::new(RgbImage::new(SIDE, SIDE));
+            // What does not change for some seconds is whole.
+            let before = std::cell::RefCell::new(Vec::new());
             let picture = show(name, &file, |picture| {
-                let same = difference(picture, &before.borrow()) < 0.05;
-                before.replace(picture.clone());
-                same
+                let mut before = before.borrow_mut();
+                before.push(picture.clone());
+                before.len() > 4 && before.iter().rev().take(3).all(|other| difference(picture, other) < 0.05)
             });
             picture.save(&path).unwrap();
             continue;
