@@ -15,8 +15,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use convene::model::check::{Report, check_file};
+use convene::model::reorder::{reorder, transformed_per_triangle};
 use convene::model::split::{piece_bytes, split};
-use convene::model::{Cancel, Colors, DecodedModel, Limits, Topology, decode};
+use convene::model::{Cancel, Colors, DecodedModel, Limits, Primitive, Topology, decode};
 use glb::Glb;
 use serde_json::{Value, json};
 
@@ -339,6 +340,18 @@ fn real_models_in_pieces() {
         assert!(pieces.iter().all(|piece| piece_bytes(&piece.primitive) <= 4 << 20));
         let triangles: usize = pieces.iter().map(|piece| piece.primitive.elements()).sum();
         assert_eq!(triangles as u64, model.counts.triangles);
+        let transformed = |primitive: &Primitive| {
+            let each = transformed_per_triangle(&primitive.indices, primitive.positions.len());
+            f64::from(each) * primitive.elements() as f64 / triangles as f64
+        };
+        let before: f64 = pieces.iter().map(|piece| transformed(&piece.primitive)).sum();
+        let after = pieces.into_iter().map(|mut piece| {
+            reorder(&mut piece.primitive);
+            transformed(&piece.primitive)
+        });
+        let after: f64 = after.sum();
+        println!("{name}: {before:.2} vertices transformed per triangle, {after:.2} after reordering");
+        assert!(after < 0.8 && after <= before, "{name}: {after}");
     }
 }
 

@@ -82,17 +82,27 @@ impl From<Bounds> for Extent {
     }
 }
 
-/// An item while the tree is built.
+/// An item while the tree is built. Not in vector registers' own types, which would
+/// take a third more of what is the most memory that opening a model needs.
 #[derive(Debug, Clone, Copy)]
 struct Item {
-    extent: Extent,
+    min: [f32; 3],
+    max: [f32; 3],
     corners: [u32; 3],
 }
 
 impl Item {
+    fn new(bounds: Bounds, corners: [u32; 3]) -> Self {
+        Self { min: bounds.min.to_array(), max: bounds.max.to_array(), corners }
+    }
+
+    fn extent(&self) -> Extent {
+        Extent { min: self.min.into(), max: self.max.into() }
+    }
+
     /// Twice the middle of the box: as good for comparing.
     fn center(&self) -> Vec3A {
-        self.extent.min + self.extent.max
+        Vec3A::from(self.min) + Vec3A::from(self.max)
     }
 }
 
@@ -120,7 +130,10 @@ impl Bvh {
             stack.push((children, from, left, depth + 1));
             stack.push((children + 1, middle, right, depth + 1));
         }
-        Self { nodes, items: items.iter().map(|item| item.corners).collect(), points, boxes }
+        // In the same memory.
+        let mut corners: Vec<[u32; 3]> = items.into_iter().map(|item| item.corners).collect();
+        corners.shrink_to_fit();
+        Self { nodes, items: corners, points, boxes }
     }
 
     /// The nearest point of the model on a ray, both in model space. The
@@ -186,7 +199,7 @@ fn flatten(model: &DecodedModel) -> (Vec<Item>, Vec<[f32; 3]>, Vec<Bounds>) {
         if primitive.topology != Topology::Triangles {
             let bounds = primitive.bounds.transformed(&transform);
             if let Ok(number) = u32::try_from(boxes.len()) {
-                items.push(Item { extent: bounds.into(), corners: [BOX, number, 0] });
+                items.push(Item::new(bounds, [BOX, number, 0]));
                 boxes.push(bounds);
             }
             continue;
@@ -203,7 +216,7 @@ fn flatten(model: &DecodedModel) -> (Vec<Item>, Vec<[f32; 3]>, Vec<Bounds>) {
             let bounds = Bounds { min: a.min(b).min(c), max: a.max(b).max(c) };
             // A corner that is no number would spoil every box above it.
             if bounds.is_finite() && i != BOX {
-                items.push(Item { extent: bounds.into(), corners: [i, j, k] });
+                items.push(Item::new(bounds, [i, j, k]));
             }
         }
     }
@@ -229,7 +242,7 @@ impl Part {
 
     fn with(self, item: &Item) -> Self {
         let center = item.center();
-        self.union(&Self { extent: item.extent, centers: Extent { min: center, max: center }, count: 1 })
+        self.union(&Self { extent: item.extent(), centers: Extent { min: center, max: center }, count: 1 })
     }
 
     fn union(self, other: &Self) -> Self {
