@@ -143,7 +143,8 @@ impl Bvh {
         let direction = direction.try_normalize()?;
         let inverse = direction.recip();
         let mut nearest: Option<(f32, Vec3)> = None;
-        let mut limit = max_distance;
+        // A distance beyond all floats is none: points there are nowhere.
+        let mut limit = max_distance.min(f32::MAX);
         let mut stack = Vec::with_capacity(64);
         let root = self.nodes.first()?;
         stack.extend(root.enter(origin, inverse, limit).map(|distance| (distance, *root)));
@@ -473,6 +474,14 @@ mod tests {
         let hit = bvh.raycast(Vec3::new(0.25, 0.25, 5.0), Vec3::NEG_Z * 3.0, 10.0).unwrap();
         assert_eq!((hit.distance, hit.normal), (5.0, Vec3::Z));
         assert!(bvh.nodes.len() < 10_000);
+    }
+
+    #[test]
+    fn what_is_farther_than_floats_reach_is_not_hit() {
+        let far = vec![[-1.0, -1.0, -3.4e38], [1.0, 1.0, -3.3e38]];
+        let bvh = Bvh::build(&model(far, Topology::Lines, &[Affine3A::IDENTITY]));
+        assert!(bvh.raycast(Vec3::new(0.0, 0.0, 3e38), Vec3::NEG_Z, f32::INFINITY).is_none());
+        assert!(bvh.raycast(Vec3::ZERO, Vec3::NEG_Z, f32::INFINITY).is_some_and(|hit| hit.point.is_finite()));
     }
 
     #[test]
