@@ -178,6 +178,21 @@ fn what_costs_a_file_nothing_is_counted_all_the_same() {
 }
 
 #[test]
+fn a_shape_beyond_all_numbers_is_left_out() {
+    let mut glb = Glb::quad();
+    let positions = glb.floats("VEC3", &[0., 0., 0., 1., 0., 0., 0., 1., 0.]);
+    // Two targets that are finite, and infinitely far apart once weighed.
+    let up = glb.floats("VEC3", &[0., 0., 0., 3e38, 0., 0., 0., 0., 0.]);
+    let down = glb.floats("VEC3", &[0., 0., 0., -3e38, 0., 0., 0., 0., 0.]);
+    let targets = json!([{ "POSITION": up }, { "POSITION": down }]);
+    glb.mesh(json!([{ "attributes": { "POSITION": positions }, "targets": targets }]));
+    glb.json["meshes"][1]["weights"] = json!([1e10, 1e10]);
+    let model = shown(&glb);
+    assert_eq!(model.instances.len(), 1);
+    assert!(model.warnings[0].contains("bent beyond the range of numbers"), "{:?}", model.warnings);
+}
+
+#[test]
 fn a_limit_on_time_is_kept() {
     let limits = Limits { max_time: Duration::ZERO, ..Limits::default() };
     let error = decode(&Glb::quad().build(), &limits, &Cancel::default()).unwrap_err();

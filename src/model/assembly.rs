@@ -130,7 +130,9 @@ impl<'a> Assembly<'a> {
         };
         let shape = rig.shape(&self.rest);
         let bounds = Bounds::of_points(&shape.positions);
-        if !bounds.is_finite() {
+        // A box passes over what is no number.
+        let finite = shape.positions.as_flattened().iter().all(|v| v.is_finite());
+        if !finite || !bounds.is_finite() {
             warnings.fault("a mesh is bent beyond the range of numbers and left out");
             return Ok(());
         }
