@@ -3,7 +3,7 @@
 //! For everything between a file (opened here or received from somebody) and
 //! whoever draws it: [`read_model_file`] makes one GLB out of a file and what
 //! lies beside it, [`decode`] turns a GLB into arrays. Not for drawing, not for
-//! sending. What moves is decoded too ([`Motion`](motion::Motion)); what is shown without it is
+//! sending. What moves is decoded too ([`Motion`]); what is shown without it is
 //! the state of rest.
 //!
 //! Everything here is heavy and runs on a worker thread. The bytes may come from
