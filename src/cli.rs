@@ -157,6 +157,10 @@ pub struct Common {
     #[arg(long, global = true, value_name = "DIR|none", value_hint = ValueHint::DirPath)]
     #[arg(help_heading = MODELS, hide_short_help = true)]
     pub cache: Option<PathBuf>,
+    /// Triangles drawn of a model, one with more is simplified; none: all, as on desktops without this
+    #[arg(long, global = true, value_name = "N|none", value_parser = parse_budget)]
+    #[arg(help_heading = MODELS, hide_short_help = true)]
+    pub triangle_budget: Option<u64>,
     /// How much to log: off, error, warn, info, debug, trace
     #[arg(long, global = true, value_name = "LEVEL", default_value = "warn", ignore_case = true)]
     #[arg(value_parser = PossibleValuesParser::new(LOG_LEVELS), hide_possible_values = true, help_heading = OUTPUT)]
@@ -180,6 +184,9 @@ pub struct Common {
     #[arg(long, global = true, hide = true, value_name = "SECONDS=FILE", value_parser = parse_snapshot)]
     pub eye_shot: Vec<(f64, PathBuf)>,
 }
+
+/// With fewer triangles nobody would recognize a model.
+const LEAST_BUDGET: u64 = 1000;
 
 const LOG_LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
 
@@ -308,6 +315,15 @@ fn parse_pace(text: &str) -> Result<f64, String> {
     } else {
         Err("it must lie between 0.001 and 1000000".to_owned())
     }
+}
+
+/// `none` is a budget that no model exceeds.
+fn parse_budget(text: &str) -> Result<u64, String> {
+    if text == "none" {
+        return Ok(u64::MAX);
+    }
+    let budget: u64 = text.parse().map_err(|_error| "give a number of triangles, or none".to_owned())?;
+    if budget >= LEAST_BUDGET { Ok(budget) } else { Err(format!("it must be at least {LEAST_BUDGET}")) }
 }
 
 fn parse_step(text: &str) -> Result<usize, String> {

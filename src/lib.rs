@@ -184,9 +184,16 @@ fn window(window: Window) -> io::Result<Ending> {
         headset: common.vr.then_some(headset),
         report,
         tour: pictures.map(|(folder, cue)| app::tour::Tour::new(folder, cue)),
+        triangle_budget: common.triangle_budget.or(default_budget()),
         ..app::AppOptions::new(net, workers)
     };
     Ok(if platform::desktop::run(options).is_success() { Ending::Done } else { Ending::Failed })
+}
+
+/// What a standalone headset can draw; desktops draw what there is.
+#[cfg(feature = "app")]
+const fn default_budget() -> Option<u64> {
+    if cfg!(target_os = "android") { Some(model::HEADSET_TRIANGLES) } else { None }
 }
 
 #[cfg(not(feature = "app"))]

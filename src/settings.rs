@@ -48,6 +48,8 @@ pub struct Settings {
     pub smooth_edges: bool,
     /// Percent of the pixels in each direction that the headset asks for.
     pub eye_scale: u8,
+    /// Show the lights that model files bring along.
+    pub file_lights: bool,
 }
 
 impl Default for Settings {
@@ -66,6 +68,7 @@ impl Default for Settings {
             real_room: true,
             smooth_edges: true,
             eye_scale: 100,
+            file_lights: false,
         }
     }
 }
