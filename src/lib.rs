@@ -11,7 +11,7 @@
 //!                            headless -> {net, workers, model}
 //! ```
 //!
-//! - Layer 0, pure: [`wire`], [`session`], [`transfer`].
+//! - Layer 0, pure: [`wire`], [`mesh`], [`session`], [`transfer`].
 //! - Layer 1, threads and heavy work: [`net`], [`model`], [`workers`],
 //!   [`settings`], [`files`], [`opening`], [`logbook`], [`headless`].
 //! - Layer 2, Bevy: `app` (feature `app`). Layer 3, edges: `platform`.
@@ -25,6 +25,7 @@ pub mod demo;
 pub mod files;
 pub mod headless;
 pub mod logbook;
+pub mod mesh;
 pub mod model;
 pub mod motion;
 pub mod net;

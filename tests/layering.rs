@@ -15,14 +15,15 @@ use std::{
 const ARROWS: &[(&str, &[&str])] = &[
     // Layer 0: pure.
     ("wire", &[]),
-    ("transfer", &["wire"]),
+    ("mesh", &[]),
+    ("transfer", &["mesh", "wire"]),
     ("session", &["transfer", "wire"]),
     // Layer 1: threads and heavy work.
     ("threads", &[]),
     ("logbook", &[]),
     ("workers", &["threads"]),
     ("files", &[]),
-    ("model", &[]),
+    ("model", &["mesh"]),
     ("store", &["transfer"]),
     ("net", &["files", "notice", "session", "store", "threads", "transfer", "wire"]),
     ("notice", &["net", "opening", "session"]),
@@ -39,15 +40,15 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("main", EVERYTHING),
 ];
 const LAYER_1: &[&str] = &[
-    "demo", "files", "logbook", "model", "motion", "net", "notice", "opening", "session", "settings",
+    "demo", "files", "logbook", "mesh", "model", "motion", "net", "notice", "opening", "session", "settings",
     "store", "threads", "transfer", "wire", "workers",
 ];
 const LAYER_1_AND_APP: &[&str] = &[
-    "app", "demo", "files", "logbook", "model", "motion", "net", "notice", "opening", "session", "settings",
+    "app", "demo", "files", "logbook", "mesh", "model", "motion", "net", "notice", "opening", "session", "settings",
     "store", "threads", "transfer", "wire", "workers",
 ];
 const EVERYTHING: &[&str] = &[
-    "app", "cli", "demo", "files", "headless", "logbook", "model", "motion", "net", "notice", "opening",
+    "app", "cli", "demo", "files", "headless", "logbook", "mesh", "model", "motion", "net", "notice", "opening",
     "platform", "session", "settings", "store", "threads", "transfer", "wire", "workers",
 ];
 
@@ -67,7 +68,7 @@ const MANY_LINES: usize = 500;
 fn bans(module: &str) -> Vec<&'static str> {
     let mut bans = Vec::new();
     match module {
-        "wire" | "session" | "transfer" => bans.extend(PURE_BANS),
+        "wire" | "mesh" | "session" | "transfer" => bans.extend(PURE_BANS),
         "app" | "platform" => bans.extend(SCREEN_BANS),
         _ => {}
     }
