@@ -84,6 +84,18 @@ pub enum CliCommand {
         #[arg(long, help_heading = OUTPUT)]
         json: bool,
     },
+    /// Write a model as a smaller standard glTF for other programs
+    Pack {
+        /// The model (.glb or .gltf)
+        #[arg(value_name = "IN")]
+        from: PathBuf,
+        /// Where to write it
+        #[arg(value_name = "OUT.glb")]
+        to: PathBuf,
+        /// How
+        #[command(flatten)]
+        way: PackWay,
+    },
     /// Write the completions of a shell to standard output
     Completions {
         /// The shell that reads them
@@ -96,6 +108,18 @@ pub enum CliCommand {
         #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = OUTPUT)]
         dir: Option<PathBuf>,
     },
+}
+
+/// How a model is packed: one of these, meshopt if nothing is said.
+#[derive(Debug, Clone, Copy, Default, Args)]
+#[group(multiple = false)]
+pub struct PackWay {
+    /// Quantized and compressed (EXT_meshopt_compression); what is done if nothing is said
+    #[arg(long, help_heading = MODELS)]
+    pub meshopt: bool,
+    /// Quantized only (KHR_mesh_quantization)
+    #[arg(long, help_heading = MODELS)]
+    pub quantize: bool,
 }
 
 const ADDRESS: &str = "ADDRESS[:PORT]";
@@ -135,7 +159,7 @@ pub struct Common {
     #[arg(long, global = true, value_enum, default_value_t = ProtocolChoice::Auto)]
     #[arg(help_heading = MEETING, hide_short_help = true)]
     pub protocol: ProtocolChoice,
-    /// Send and take models exactly as they are in their files (so far the only way)
+    /// Send and take models exactly as they are in their files; pack: write the same file
     #[arg(long, global = true, help_heading = MODELS, hide_short_help = true)]
     pub exact: bool,
     /// Throttle the sending of models to so many Mbit/s
@@ -174,8 +198,13 @@ const LOG_LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"]
 /// Commands that take no part in a meeting, and the common options that matter
 /// to them. The others are taken as well, as scripts may give them to all
 /// commands, but the help does not speak of them.
-const APART: &[(&str, &[&str])] =
-    &[("send", &["log"]), ("check", &["log"]), ("completions", &[]), ("man", &[])];
+const APART: &[(&str, &[&str])] = &[
+    ("send", &["log"]),
+    ("check", &["log"]),
+    ("pack", &["log", "exact"]),
+    ("completions", &[]),
+    ("man", &[]),
+];
 
 /// The definition, with all that the help says.
 #[must_use]
@@ -365,6 +394,8 @@ mod tests {
             &["join"][..],
             &["send", "x"],
             &["check"],
+            &["pack", "a.glb"],
+            &["pack", "a.glb", "b.glb", "--meshopt", "--quantize"],
             &["host", "--port", "70000"],
             &["--pace", "0"],
             &["--window", "x"],

@@ -28,6 +28,7 @@ mod squeeze;
 
 pub mod exact;
 pub mod meshopt;
+pub mod pack;
 
 pub use assemble::Assembly;
 pub use chunk::{Decoded, Encoded, Head, MAX_CHUNK_BYTES, MAX_DECODED_BYTES, decode};

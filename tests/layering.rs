@@ -44,12 +44,12 @@ const LAYER_1: &[&str] = &[
     "store", "threads", "transfer", "wire", "workers",
 ];
 const LAYER_1_AND_APP: &[&str] = &[
-    "app", "demo", "files", "logbook", "mesh", "model", "motion", "net", "notice", "opening", "session", "settings",
-    "store", "threads", "transfer", "wire", "workers",
+    "app", "demo", "files", "logbook", "mesh", "model", "motion", "net", "notice", "opening", "session",
+    "settings", "store", "threads", "transfer", "wire", "workers",
 ];
 const EVERYTHING: &[&str] = &[
-    "app", "cli", "demo", "files", "headless", "logbook", "mesh", "model", "motion", "net", "notice", "opening",
-    "platform", "session", "settings", "store", "threads", "transfer", "wire", "workers",
+    "app", "cli", "demo", "files", "headless", "logbook", "mesh", "model", "motion", "net", "notice",
+    "opening", "platform", "session", "settings", "store", "threads", "transfer", "wire", "workers",
 ];
 
 /// Paths that a layer may not name, as prefixes.

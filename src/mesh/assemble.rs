@@ -137,7 +137,14 @@ impl Writer {
     }
 
     /// Appends an array.
-    fn array(&mut self, target: u64, component: u64, kind: &str, count: usize, bytes: impl Iterator<Item = u8>) -> usize {
+    fn array(
+        &mut self,
+        target: u64,
+        component: u64,
+        kind: &str,
+        count: usize,
+        bytes: impl Iterator<Item = u8>,
+    ) -> usize {
         self.bin.resize(self.bin.len().next_multiple_of(4), 0);
         let start = self.bin.len();
         self.bin.extend(bytes);
@@ -211,7 +218,9 @@ impl Writer {
             let scene = self.json.get_mut("scenes").and_then(|scenes| scenes.get_mut(0)).ok_or(ODD)?;
             match scene.get_mut("nodes") {
                 Some(nodes) => nodes.as_array_mut().ok_or(ODD)?.push(node.into()),
-                None => scene.as_object_mut().ok_or(ODD)?.insert("nodes".into(), json!([node])).map_or((), drop),
+                None => {
+                    scene.as_object_mut().ok_or(ODD)?.insert("nodes".into(), json!([node])).map_or((), drop)
+                }
             }
         }
         self.json["buffers"] = json!([{ "byteLength": self.bin.len() }]);

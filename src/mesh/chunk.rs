@@ -156,7 +156,8 @@ struct Streams {
 fn in_meshopt(geometry: &Geometry, bits: NormalBits) -> Streams {
     let points = geometry.points.iter().flat_map(|&[x, y, z]| [x, y, z, 0]);
     let points: Vec<u8> = points.flat_map(u16::to_le_bytes).collect();
-    let stream = |bytes: &[u8], stride| if bytes.is_empty() { Vec::new() } else { vertices::encode(bytes, stride) };
+    let stream =
+        |bytes: &[u8], stride| if bytes.is_empty() { Vec::new() } else { vertices::encode(bytes, stride) };
     let stride = geometry.colors.as_ref().map_or(4, Colors::stride);
     Streams {
         usual: [
@@ -197,7 +198,8 @@ fn normal_shape(bits: NormalBits) -> Shape {
 
 fn in_planes(geometry: &Geometry, bits: NormalBits) -> Streams {
     let points: Vec<u8> = geometry.points.iter().flatten().flat_map(|value| value.to_le_bytes()).collect();
-    let corners: Vec<u8> = geometry.triangles.iter().flatten().flat_map(|corner| corner.to_le_bytes()).collect();
+    let corners: Vec<u8> =
+        geometry.triangles.iter().flatten().flat_map(|corner| corner.to_le_bytes()).collect();
     Streams {
         usual: [
             split(&corners, TRIANGLES),
@@ -376,7 +378,8 @@ impl StreamReader {
         let bytes = joined(stream, normal_shape(bits), self.count)?;
         Ok(match bits {
             NormalBits::Eight => {
-                let numbers = bytes.as_chunks::<2>().0.iter().map(|pair| pair.map(|byte| i16::from(byte as i8)));
+                let numbers =
+                    bytes.as_chunks::<2>().0.iter().map(|pair| pair.map(|byte| i16::from(byte as i8)));
                 numbers.map(|pair| from_octahedron(pair, bits)).collect()
             }
             NormalBits::Ten => {

@@ -176,7 +176,9 @@ pub fn decode(chunk: &[u8], length: usize, out: &mut Vec<u8>) -> Result<(), Mesh
     let count = usize::from(u16::from_le_bytes(*count));
     let (heads, stream) = rest.split_at_checked(count * HEAD_BYTES).ok_or_else(damaged)?;
     let heads = heads.as_chunks::<HEAD_BYTES>().0;
-    let number = |head: &[u8; HEAD_BYTES], at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]) as usize;
+    let number = |head: &[u8; HEAD_BYTES], at: usize| {
+        u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]) as usize
+    };
     let (mut decoded, mut encoded) = (0usize, 0usize);
     for head in heads {
         decoded = decoded.saturating_add(number(head, 0));

@@ -31,7 +31,11 @@ pub(super) fn open(glb: &[u8]) -> Result<(Value, Range<usize>), &'static str> {
     }
     let chunk = |at: usize, kind: &[u8; 4]| {
         let range = at + 8..(at + 8).checked_add(number(at)?).ok_or(no_glb)?;
-        if glb.get(at + 4..at + 8) == Some(&kind[..]) && range.end <= glb.len() { Ok(range) } else { Err(no_glb) }
+        if glb.get(at + 4..at + 8) == Some(&kind[..]) && range.end <= glb.len() {
+            Ok(range)
+        } else {
+            Err(no_glb)
+        }
     };
     let text = chunk(12, JSON_CHUNK)?;
     let bin = if text.end == glb.len() { text.end..text.end } else { chunk(text.end, BIN_CHUNK)? };
@@ -201,8 +205,7 @@ fn local(node: &Value) -> Option<DAffine3> {
     } else {
         let given = |name| node.get(name).is_some();
         let or = |name, default: [f64; 3]| if given(name) { numbers(node.get(name)) } else { Some(default) };
-        let rotation =
-            if given("rotation") { numbers(node.get("rotation"))? } else { [0.0, 0.0, 0.0, 1.0] };
+        let rotation = if given("rotation") { numbers(node.get("rotation"))? } else { [0.0, 0.0, 0.0, 1.0] };
         let rotation = DQuat::from_array(rotation);
         if (rotation.length() - 1.0).abs() > 1e-3 {
             return None;

@@ -23,7 +23,8 @@ pub(super) struct Lattice {
 pub(super) fn find(coordinates: impl Iterator<Item = f32>) -> Option<Lattice> {
     let sampled: Vec<f32> = coordinates.take(SAMPLES).filter(|value| value.is_finite()).collect();
     // Neighbours that share a coordinate to the bit have it from the lattice.
-    let mut shared: Vec<f32> = sampled.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| pair[0]).collect();
+    let mut shared: Vec<f32> =
+        sampled.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| pair[0]).collect();
     shared.sort_by(f32::total_cmp);
     shared.dedup();
     let (first, last) = (f64::from(*shared.first()?), f64::from(*shared.last()?));

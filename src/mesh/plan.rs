@@ -42,12 +42,13 @@ pub(super) struct Plain {
     pub(super) colors: Option<Array>,
     pub(super) extras: Vec<(Extra, Array)>,
     pub(super) indices: Array,
+    pub(super) material: Option<u32>,
     /// model_from_mesh, if it goes into the model's own space.
     pub(super) transform: Option<DAffine3>,
 }
 
 impl Plain {
-    fn triangles(&self) -> usize {
+    pub(super) fn triangles(&self) -> usize {
         self.indices.count / 3
     }
 }
@@ -98,15 +99,7 @@ impl Plan {
     /// Why it is to travel exactly as it is, for a person who asks.
     pub fn new(glb: &Bytes) -> Result<Self, &'static str> {
         let (json, bin) = gltf::open(glb)?;
-        check_extensions(&json)?;
-        for (name, why) in [("animations", "it has animations"), ("skins", "it has skins")] {
-            if !gltf::list(&json, name).is_empty() {
-                return Err(why);
-            }
-        }
-        if gltf::list(&json, "buffers").len() != 1 || json["buffers"][0].get("uri").is_some() {
-            return Err("its buffers are unusual");
-        }
+        check(&json)?;
         let places = places(&json)?;
         let mut sorter = Sorter { json: &json, bin, glb, plain: Vec::new(), looks: Vec::new() };
         let taken = sorter.take_plain(&places)?;
@@ -141,7 +134,16 @@ impl Plan {
     }
 }
 
-fn check_extensions(json: &Value) -> Result<(), &'static str> {
+/// Whether nothing else in a file depends on where its geometry is and in which order.
+fn check(json: &Value) -> Result<(), &'static str> {
+    for (name, why) in [("animations", "it has animations"), ("skins", "it has skins")] {
+        if !gltf::list(json, name).is_empty() {
+            return Err(why);
+        }
+    }
+    if gltf::list(json, "buffers").len() != 1 || json["buffers"][0].get("uri").is_some() {
+        return Err("its buffers are unusual");
+    }
     for name in ["extensionsUsed", "extensionsRequired"] {
         for extension in gltf::list(json, name) {
             let extension = extension.as_str().unwrap_or_default();
@@ -151,6 +153,72 @@ fn check_extensions(json: &Value) -> Result<(), &'static str> {
         }
     }
     Ok(())
+}
+
+/// A mesh that is plain as a whole.
+#[derive(Debug, Clone)]
+pub(super) struct MeshPlan {
+    /// In the file.
+    pub(super) number: usize,
+    pub(super) plain: Vec<Plain>,
+    /// In the mesh's own space, the same along all axes.
+    pub(super) grid: Grid,
+    /// The model's units in one of the mesh's, at most.
+    pub(super) scale: f64,
+}
+
+/// The meshes of a file that are plain as a whole.
+#[derive(Debug, Clone)]
+pub(super) struct Meshes {
+    pub(super) meshes: Vec<MeshPlan>,
+    pub(super) taken: Vec<skeleton::Taken>,
+    /// Of the box around all that is shown of them, in the model's units.
+    pub(super) diagonal: f64,
+}
+
+/// Looks for meshes that can be packed where they are.
+pub(super) fn meshes_of(glb: &Bytes) -> Result<Meshes, &'static str> {
+    let (json, bin) = gltf::open(glb)?;
+    check(&json)?;
+    let places = places(&json)?;
+    let sorter = Sorter { json: &json, bin, glb, plain: Vec::new(), looks: Vec::new() };
+    let mut found = Meshes { meshes: Vec::new(), taken: Vec::new(), diagonal: 0.0 };
+    let (mut min, mut max) = (glam::DVec3::INFINITY, glam::DVec3::NEG_INFINITY);
+    for (number, mesh) in gltf::list(&json, "meshes").iter().enumerate() {
+        let primitives = gltf::list(mesh, "primitives");
+        let plain = primitives.iter().map(|primitive| Some(sorter.plain(primitive, None)?.0));
+        let plain: Option<Vec<Plain>> = plain.collect();
+        let usual = !["weights", "extensions"].iter().any(|name| mesh.get(name).is_some());
+        let plain = plain.filter(|plain| usual && !plain.is_empty() && !places[number].is_empty());
+        let taken = plain.is_some();
+        found.taken.push(skeleton::Taken { primitives: vec![taken; primitives.len()], local: taken });
+        let Some(plain) = plain else { continue };
+        plain.iter().try_for_each(|plain| sorter.check(plain))?;
+        let (low, high) = extent(glb, plain.iter())?.ok_or("a mesh is empty")?;
+        let grid = Grid::covering(low.to_array(), high.to_array(), [None; 3]);
+        let mut scale = 0.0f64;
+        for place in &places[number] {
+            let axes = [place.matrix3.x_axis, place.matrix3.y_axis, place.matrix3.z_axis];
+            scale = axes.iter().fold(scale, |most, axis| most.max(axis.length()));
+            for corner in corners(low, high) {
+                let corner = place.transform_point3(corner.as_dvec3());
+                (min, max) = (min.min(corner), max.max(corner));
+            }
+        }
+        found.meshes.push(MeshPlan { number, plain, grid, scale });
+    }
+    if found.meshes.is_empty() {
+        return Err("it has no plain geometry");
+    }
+    found.diagonal = (max - min).length();
+    Ok(found)
+}
+
+fn corners(low: Vec3, high: Vec3) -> impl Iterator<Item = Vec3> {
+    (0..8).map(move |corner| {
+        let pick = |axis: usize| if corner >> axis & 1 == 0 { low[axis] } else { high[axis] };
+        Vec3::new(pick(0), pick(1), pick(2))
+    })
 }
 
 /// Where each mesh is shown.
@@ -240,6 +308,7 @@ impl Sorter<'_> {
             colors: None,
             extras: Vec::new(),
             indices,
+            material: None,
             transform,
         };
         for (name, accessor) in attributes {
@@ -249,7 +318,9 @@ impl Sorter<'_> {
                 ("NORMAL", _) => plain.normals = Some(array).filter(|array| floats(array, 3)),
                 ("COLOR_0", _) => plain.colors = Some(array).filter(|array| is_color(array, &positions)),
                 // Tangents would have to be turned with the mesh.
-                (_, Some(Extra::Tangent)) if transform.is_some_and(|t| t.matrix3 != glam::DMat3::IDENTITY) => {
+                (_, Some(Extra::Tangent))
+                    if transform.is_some_and(|t| t.matrix3 != glam::DMat3::IDENTITY) =>
+                {
                     return None;
                 }
                 (_, Some(extra)) if floats(&array, extra.stride() / 4) => plain.extras.push((extra, array)),
@@ -268,11 +339,14 @@ impl Sorter<'_> {
             Some(material) => Some(u32::try_from(material.as_u64()?).ok()?),
             None => None,
         };
+        plain.material = material;
         let look = Look {
             mesh: None,
             material,
             normals: plain.normals.is_some(),
-            color_bytes: plain.colors.map_or(0, |colors| gltf::component_bytes(colors.component).unwrap_or(0)),
+            color_bytes: plain
+                .colors
+                .map_or(0, |colors| gltf::component_bytes(colors.component).unwrap_or(0)),
             extras: plain.extras.iter().map(|(extra, _)| *extra).collect(),
         };
         Some((plain, look))
@@ -307,7 +381,12 @@ fn largest_index(glb: &[u8], indices: &Array) -> (u32, usize) {
 }
 
 /// Cuts and merges: parts of one look with about as many vertices each.
-fn parts(glb: &[u8], plain: &[Plain], looks: &[Look], meshes: &[Option<u32>]) -> Result<Vec<PartPlan>, &'static str> {
+fn parts(
+    glb: &[u8],
+    plain: &[Plain],
+    looks: &[Look],
+    meshes: &[Option<u32>],
+) -> Result<Vec<PartPlan>, &'static str> {
     // In the order of their first appearance.
     let mut groups: Vec<(&Look, Vec<usize>)> = Vec::new();
     for (number, look) in looks.iter().enumerate() {
@@ -366,28 +445,13 @@ fn parts(glb: &[u8], plain: &[Plain], looks: &[Look], meshes: &[Option<u32>]) ->
 }
 
 /// One grid over some primitives, each in the space that it goes into.
-fn grid<'a>(glb: &[u8], plain: impl Iterator<Item = &'a Plain>) -> Result<Grid, &'static str> {
-    let (mut min, mut max) = (Vec3::INFINITY, Vec3::NEG_INFINITY);
-    let mut largest: Option<&Plain> = None;
-    for plain in plain {
-        if largest.is_none_or(|largest| plain.positions.count > largest.positions.count) {
-            largest = Some(plain);
-        }
-        let (low, high) = bounds(glb, &plain.positions).ok_or("a position is not a finite number")?;
-        let corners = (0..8).map(|corner| {
-            let pick = |axis: usize| if corner >> axis & 1 == 0 { low[axis] } else { high[axis] };
-            let corner = Vec3::new(pick(0), pick(1), pick(2));
-            plain.transform.map_or(corner, |t| t.transform_point3(corner.as_dvec3()).as_vec3())
-        });
-        for corner in corners {
-            (min, max) = (min.min(corner), max.max(corner));
-        }
-    }
-    let Some(largest) = largest else { return Ok(Grid::covering([0.0; 3], [0.0; 3], [None; 3])) };
-    if !(max - min).is_finite() {
-        return Err("it is beyond all numbers");
-    }
+fn grid<'a>(glb: &[u8], plain: impl Iterator<Item = &'a Plain> + Clone) -> Result<Grid, &'static str> {
+    let Some((min, max)) = extent(glb, plain.clone())? else {
+        return Ok(Grid::covering([0.0; 3], [0.0; 3], [None; 3]));
+    };
+    let largest = plain.max_by_key(|plain| plain.positions.count);
     let lattice = |axis: usize| {
+        let largest = largest?;
         // From the middle: a surface may begin with anything.
         let from = largest.positions.count / 3;
         let place = |index: usize| {
@@ -397,6 +461,27 @@ fn grid<'a>(glb: &[u8], plain: impl Iterator<Item = &'a Plain>) -> Result<Grid, 
         lattice::find((from..largest.positions.count).map(place))
     };
     Ok(Grid::covering(min.to_array(), max.to_array(), [0, 1, 2].map(lattice)))
+}
+
+/// The box around some primitives, each in the space that it goes into; none if
+/// there are none.
+fn extent<'a>(
+    glb: &[u8],
+    plain: impl Iterator<Item = &'a Plain>,
+) -> Result<Option<(Vec3, Vec3)>, &'static str> {
+    let mut extent: Option<(Vec3, Vec3)> = None;
+    for plain in plain {
+        let (low, high) = bounds(glb, &plain.positions).ok_or("a position is not a finite number")?;
+        for corner in corners(low.into(), high.into()) {
+            let corner = plain.transform.map_or(corner, |t| t.transform_point3(corner.as_dvec3()).as_vec3());
+            let (min, max) = extent.get_or_insert((corner, corner));
+            (*min, *max) = (min.min(corner), max.max(corner));
+        }
+    }
+    match extent {
+        Some((min, max)) if !(max - min).is_finite() => Err("it is beyond all numbers"),
+        extent => Ok(extent),
+    }
 }
 
 /// A position where its primitive is put.

@@ -46,7 +46,8 @@ impl Grid {
     pub fn checked(origin: [f32; 3], step: [f32; 3]) -> Result<Self, MeshError> {
         let grid = Self { origin, step };
         let far = grid.position([GRID_MOST; 3]);
-        let usable = step.iter().all(|step| *step >= 0.0) && origin.iter().chain(&far).all(|value| value.is_finite());
+        let usable =
+            step.iter().all(|step| *step >= 0.0) && origin.iter().chain(&far).all(|value| value.is_finite());
         if usable { Ok(grid) } else { Err(MeshError::Damaged("a grid that is nowhere")) }
     }
 

@@ -109,7 +109,7 @@ mod tests {
             let triangles = list.as_chunks::<3>().0;
             let mut strips = into_strips(triangles, 50);
             let mut before = triangles.to_vec();
-            let turned = |&[a, b, c]: &[u32; 3]| [[a, b, c], [b, c, a], [c, a, b]].into_iter().min();
+            let turned = |&[a, b, c]: &[u32; 3]| [a, b, c].min([b, c, a]).min([c, a, b]);
             strips.sort_by_key(turned);
             before.sort_by_key(turned);
             let (strips, before): (Vec<_>, Vec<_>) =

@@ -111,7 +111,9 @@ pub(super) fn without(
             views.renumber(view).ok_or(odd)?;
         }
         for part in ["indices", "values"] {
-            if let Some(view) = accessor.get_mut("sparse").and_then(|s| s.get_mut(part)?.get_mut("bufferView")) {
+            if let Some(view) =
+                accessor.get_mut("sparse").and_then(|s| s.get_mut(part)?.get_mut("bufferView"))
+            {
                 views.renumber(view).ok_or(odd)?;
             }
         }
@@ -124,7 +126,8 @@ pub(super) fn without(
     let mut new_views = views.pick(gltf::list(&json, "bufferViews")).ok_or(odd)?;
     let mut skeleton = Skeleton { json: Vec::new(), rest: Vec::new(), rest_bytes: 0 };
     for view in &mut new_views {
-        let start = gltf::whole_or(view.get("byteOffset"), 0).and_then(|offset| bin.start.checked_add(offset));
+        let start =
+            gltf::whole_or(view.get("byteOffset"), 0).and_then(|offset| bin.start.checked_add(offset));
         let start = start.ok_or(odd)?;
         let end = gltf::whole(view.get("byteLength")).and_then(|length| start.checked_add(length));
         let range = start..end.filter(|&end| end <= bin.end).ok_or(odd)?;

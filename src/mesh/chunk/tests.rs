@@ -11,7 +11,11 @@ fn golden(encoding: Encoding) -> Vec<u8> {
         ],
         _ => vec![
             // 'Three new corners', 'on the edge before the last but one, a new corner'.
-            [&[0xe1u8, 0xf0, 0x00][..], &[0x00, 0x76, 0x87, 0x56, 0x67, 0x78, 0xa9, 0x86, 0x65, 0x89, 0x68, 0x98, 0x01, 0x69, 0, 0]].concat(),
+            [
+                &[0xe1u8, 0xf0, 0x00][..],
+                &[0x00, 0x76, 0x87, 0x56, 0x67, 0x78, 0xa9, 0x86, 0x65, 0x89, 0x68, 0x98, 0x01, 0x69, 0, 0],
+            ]
+            .concat(),
             // Of 8 bytes the lower ones of x and y differ by -1 and 1, the upper alike.
             [
                 &[0xa0u8][..],
@@ -83,9 +87,17 @@ fn what_lies_is_refused() {
             decode(&bad)
         };
         // More vertices, triangles or bytes than there are, or than anybody may have.
-        for (at, number) in
-            [(12, 3), (12, 5), (12, u32::MAX), (16, 1), (16, 3), (16, 1 << 30), (44, 1), (44, u32::MAX), (48, 1)]
-        {
+        for (at, number) in [
+            (12, 3),
+            (12, 5),
+            (12, u32::MAX),
+            (16, 1),
+            (16, 3),
+            (16, 1 << 30),
+            (44, 1),
+            (44, u32::MAX),
+            (48, 1),
+        ] {
             assert!(with(at, number).is_err(), "{encoding:?} {at} {number}");
         }
         // Grids that are nowhere, or reach beyond all numbers.

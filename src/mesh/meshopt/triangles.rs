@@ -288,11 +288,7 @@ mod tests {
 
     /// The same triangle, turned so that its least corner comes first.
     fn turned(&[a, b, c]: &[u32; 3]) -> [u32; 3] {
-        match a.min(b).min(c) {
-            least if least == a => [a, b, c],
-            least if least == b => [b, c, a],
-            _ => [c, a, b],
-        }
+        [a, b, c].min([b, c, a]).min([c, a, b])
     }
 
     fn check(triangles: &[[u32; 3]]) {

@@ -42,7 +42,7 @@ pub fn encode(elements: &[u8], stride: usize) -> Vec<u8> {
             _ => encode_block::<0>(block, stride, &mut last, &mut out),
         }
     }
-    out.resize(out.len() + TAIL_BYTES.saturating_sub(stride), 0);
+    out.resize(out.len() + TAIL_BYTES.max(stride) - first.len(), 0);
     out.extend_from_slice(first);
     out
 }
