@@ -3,11 +3,12 @@
 //! Runs on a worker thread. What it gives goes two ways: to the meeting's driver
 //! (bytes and size) and to whoever shows it (the decoded arrays).
 
-use std::{path::Path, time::Instant};
+use std::{path::Path, sync::Arc, time::Instant};
 
 use bytes::Bytes;
 
 use crate::{
+    mesh::Plan,
     model::{self, Cancel, DecodeError, DecodedModel, Limits, PackError},
     notice::Notice,
     session::{Command, ContentId, Measure, new_model_id},
@@ -29,6 +30,8 @@ pub struct Opened {
     pub measure: Measure,
     /// What can be shown.
     pub decoded: DecodedModel,
+    /// How it can be sent in parts, if it can.
+    pub plan: Option<Arc<Plan>>,
     /// What was repaired or left out.
     pub warnings: Vec<String>,
     /// How long it took.
@@ -82,12 +85,22 @@ pub fn open_file(path: &Path, limits: &Limits, cancel: &Cancel) -> Result<Opened
         name: format!("{}.glb", packed.name),
         content: *blake3::hash(&glb).as_bytes(),
         measure: measure(&decoded),
+        plan: plan(&glb),
         glb,
         decoded,
         warnings,
         seconds: start.elapsed().as_secs_f64(),
         private: false,
     })
+}
+
+/// How a file can be sent in parts; one that is not plain travels exactly.
+fn plan(glb: &Bytes) -> Option<Arc<Plan>> {
+    let plan = Plan::new(glb);
+    if let Err(why) = &plan {
+        tracing::debug!("a model is sent exactly: {why}");
+    }
+    plan.ok().map(Arc::new)
 }
 
 /// The bounding box, as the session wants it.
@@ -106,6 +119,7 @@ impl Opened {
             content: self.content,
             measure: self.measure,
             private: self.private,
+            plan: self.plan.clone(),
         }
     }
 }

@@ -70,6 +70,11 @@ impl Assembly {
         self.held == self.chunks.len()
     }
 
+    /// Chunks that are here, in their order.
+    pub fn decoded(&self) -> impl Iterator<Item = &Arc<Decoded>> {
+        self.chunks.iter().flatten()
+    }
+
     /// Parts that are here, in their order.
     pub fn parts(&self) -> impl Iterator<Item = &Part> {
         self.chunks.iter().flatten().filter_map(|chunk| match &**chunk {

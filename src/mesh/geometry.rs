@@ -33,6 +33,7 @@ pub(super) fn gather_mesh(glb: &[u8], plain: &Plain, grid: Grid, strips: bool) -
         material: plain.material,
         grid,
         small: false,
+        vertices: plain.positions.count,
     };
     Source { glb, plain: std::slice::from_ref(plain) }.gather(&part, NormalBits::Ten, strips)
 }

@@ -71,6 +71,8 @@ pub(super) struct PartPlan {
     pub(super) grid: Grid,
     /// Many alike small meshes.
     pub(super) small: bool,
+    /// About.
+    pub(super) vertices: usize,
 }
 
 /// How a file travels in parts.
@@ -124,6 +126,13 @@ impl Plan {
     #[must_use]
     pub fn part_count(&self) -> u32 {
         self.parts.len() as u32
+    }
+
+    /// Vertices of the part that is this chunk, about; none if it is no part.
+    #[must_use]
+    pub fn part_vertices(&self, chunk: u32) -> usize {
+        let part = (chunk as usize).checked_sub(1).and_then(|number| self.parts.get(number));
+        part.map_or(0, |part| part.vertices)
     }
 
     /// How far a position may come to lie from where it was, at most, in the units
@@ -409,6 +418,7 @@ fn parts(
             material: look.material,
             grid,
             small: group.len() > 1 && triangles / group.len() < SMALL_TRIANGLES,
+            vertices: 0,
         };
         let (mut vertices, mut held) = (0, 0);
         for &number in &group {
@@ -423,7 +433,11 @@ fn parts(
                 // Small meshes are not cut, nor is a sliver begun.
                 if fit == 0 || (!whole && held > 0 && (count < room || left < room / 4)) {
                     room = PART_VERTICES;
-                    parts.push(PartPlan { pieces: std::mem::take(&mut part.pieces), ..part.clone() });
+                    parts.push(PartPlan {
+                        pieces: std::mem::take(&mut part.pieces),
+                        vertices,
+                        ..part.clone()
+                    });
                     (vertices, held) = (0, 0);
                     continue;
                 }
@@ -434,6 +448,7 @@ fn parts(
             }
         }
         if !part.pieces.is_empty() {
+            part.vertices = vertices;
             parts.push(part);
         }
         parts.retain(|part| !part.pieces.is_empty());
