@@ -14,7 +14,7 @@ use clap::{
 };
 
 use crate::{
-    transfer::WindowMode,
+    transfer::{Method, WindowMode},
     wire::{FILE_PORT, MEETING_PORT, bulk::MAXIMUM_STEP},
 };
 
@@ -174,6 +174,9 @@ pub struct Common {
     #[arg(long, global = true, value_name = "N", value_parser = parse_step)]
     #[arg(help_heading = MODELS, hide_short_help = true)]
     pub step: Option<usize>,
+    /// Take models in these ways only, to compare them
+    #[arg(long, global = true, hide = true, value_name = "WAY,...", value_delimiter = ',', value_parser = parse_method)]
+    pub methods: Vec<Method>,
     /// Where received models are kept for later: a folder, or none
     #[arg(long, global = true, value_name = "DIR|none", value_hint = ValueHint::DirPath)]
     #[arg(help_heading = MODELS, hide_short_help = true)]
@@ -316,6 +319,10 @@ fn parse_bind(text: &str) -> Result<IpAddr, String> {
     text.parse().map_err(|_error| {
         "give one of this machine's own addresses as a number, such as 127.0.0.1 or ::1".to_owned()
     })
+}
+
+fn parse_method(text: &str) -> Result<Method, String> {
+    Method::parse(text).ok_or_else(|| "write raw, gzip, exact or mesh".to_owned())
 }
 
 fn parse_pace(text: &str) -> Result<f64, String> {

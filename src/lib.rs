@@ -69,6 +69,9 @@ pub fn run(command: Option<CliCommand>, files: Vec<PathBuf>, common: Common) -> 
     let mut session = session::Config::new(identity);
     session.looksee_only = common.protocol == ProtocolChoice::Looksee;
     session.rejoin = true;
+    if !common.methods.is_empty() {
+        session.methods.clone_from(&common.methods);
+    }
     session.exact = common.exact || settings.settings.exact_models;
     session.bulk = transfer::BulkConfig { window: common.window, step: common.step };
     let cache = match &common.cache {

@@ -149,3 +149,15 @@ fn heads_and_rests() {
     assert!(rest(0, 4, b"abc").is_err() && rest(1, 2, &squeeze(b"abc", Effort::Little)).is_err());
     assert!(rest(2, 3, b"abc").is_err() && rest(0, u32::MAX, b"abc").is_err());
 }
+
+/// The bytes that `docs/protocol.md` shows are these.
+#[test]
+fn the_documentation_shows_the_golden_part() {
+    let text = include_str!("../../../docs/protocol.md");
+    let golden = golden(Encoding::Fast);
+    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ");
+    for shown in [&golden[..4], &golden[44..48], &golden[48..52], &golden[60..66], &golden[66..69], &golden[69..72]] {
+        assert!(text.contains(&hex(shown)), "{}", hex(shown));
+    }
+    assert_eq!(hex(&golden[32..36]), "80 00 80 37");
+}
