@@ -3,7 +3,7 @@
 //! Runs on a worker thread. What it gives goes two ways: to the meeting's driver
 //! (bytes and size) and to whoever shows it (the decoded arrays).
 
-use std::{path::Path, sync::Arc, time::Instant};
+use std::{path::Path, sync::Arc, thread::Builder, time::Instant};
 
 use bytes::Bytes;
 
@@ -12,7 +12,7 @@ use crate::{
     model::{self, Cancel, DecodeError, DecodedModel, Limits, PackError},
     notice::Notice,
     session::{Command, ContentId, Measure, new_model_id},
-    settings,
+    settings, threads,
 };
 
 /// A model that was read from a file here.
@@ -77,15 +77,25 @@ pub fn open_file(path: &Path, limits: &Limits, cancel: &Cancel) -> Result<Opened
     let failed = |kind: OpenErrorKind| OpenError { name: name.clone(), kind };
     let packed = model::read_model_file(path, limits).map_err(|error| failed(error.into()))?;
     let glb = Bytes::from(packed.glb);
-    let decoded = model::decode(&glb, limits, cancel).map_err(|error| failed(error.into()))?;
+    // Beside the decoding, which takes longer: nobody gets it before both are done.
+    let (decoded, for_others) = std::thread::scope(|scope| {
+        let others = || {
+            threads::lower_priority();
+            (*blake3::hash(&glb).as_bytes(), plan(&glb))
+        };
+        let others = Builder::new().name("open".into()).spawn_scoped(scope, others);
+        (model::decode(&glb, limits, cancel), others.ok().and_then(|thread| thread.join().ok()))
+    });
+    let decoded = decoded.map_err(|error| failed(error.into()))?;
+    let (content, plan) = for_others.unwrap_or_else(|| (*blake3::hash(&glb).as_bytes(), plan(&glb)));
     let mut warnings = packed.warnings;
     warnings.extend(decoded.warnings.iter().cloned());
     Ok(Opened {
         model_id: new_model_id(settings::random()),
         name: format!("{}.glb", packed.name),
-        content: *blake3::hash(&glb).as_bytes(),
+        content,
         measure: measure(&decoded),
-        plan: plan(&glb),
+        plan,
         glb,
         decoded,
         warnings,

@@ -28,7 +28,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("net", &["files", "mesh", "notice", "session", "store", "threads", "transfer", "wire"]),
     ("notice", &["net", "opening", "session"]),
     ("settings", &["notice", "session", "threads", "wire"]),
-    ("opening", &["mesh", "model", "notice", "session", "settings"]),
+    ("opening", &["mesh", "model", "notice", "session", "settings", "threads"]),
     ("motion", &["session"]),
     ("cli", &["transfer", "wire"]),
     ("demo", LAYER_1),

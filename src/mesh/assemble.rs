@@ -141,19 +141,21 @@ impl Writer {
         Ok(Self { json, bin: Vec::new(), views, accessors, primitives: Vec::new() })
     }
 
-    /// Appends an array.
-    fn array(
+    /// Appends an array of numbers; its accessor.
+    fn array<const N: usize>(
         &mut self,
         target: u64,
-        component: u64,
-        kind: &str,
+        (component, kind): (u64, &str),
         count: usize,
-        bytes: impl Iterator<Item = u8>,
+        numbers: impl ExactSizeIterator<Item = [u8; N]>,
     ) -> usize {
-        self.bin.resize(self.bin.len().next_multiple_of(4), 0);
-        let start = self.bin.len();
-        self.bin.extend(bytes);
-        let length = self.bin.len() - start;
+        let start = self.bin.len().next_multiple_of(4);
+        let length = numbers.len() * N;
+        self.bin.resize(start + length, 0);
+        // Chunk by chunk, which compiles to a copy.
+        for (bytes, number) in self.bin[start..].as_chunks_mut::<N>().0.iter_mut().zip(numbers) {
+            *bytes = number;
+        }
         self.views.push(json!({ "buffer": 0, "byteOffset": start, "byteLength": length, "target": target }));
         let view = self.views.len() - 1;
         self.accessors.push(json!({
@@ -164,8 +166,9 @@ impl Writer {
 
     fn part(&mut self, part: &Part) -> Result<(), MeshError> {
         let count = part.positions.len();
-        let floats = |list: &[[f32; 3]]| list.as_flattened().to_vec().into_iter().flat_map(f32::to_le_bytes);
-        let positions = self.array(ARRAY_BUFFER, gltf::F32, "VEC3", count, floats(&part.positions));
+        let vector = (gltf::F32, "VEC3");
+        let floats = |list| <[[f32; 3]]>::as_flattened(list).iter().map(|value| value.to_le_bytes());
+        let positions = self.array(ARRAY_BUFFER, vector, count, floats(&part.positions));
         let (mut min, mut max) = ([f32::INFINITY; 3], [f32::NEG_INFINITY; 3]);
         for position in &part.positions {
             for axis in 0..3 {
@@ -178,16 +181,16 @@ impl Writer {
         }
         let mut attributes = json!({ "POSITION": positions });
         if let Some(normals) = &part.normals {
-            attributes["NORMAL"] = self.array(ARRAY_BUFFER, gltf::F32, "VEC3", count, floats(normals)).into();
+            attributes["NORMAL"] = self.array(ARRAY_BUFFER, vector, count, floats(normals)).into();
         }
         if let Some(colors) = &part.colors {
             let accessor = match colors {
                 Colors::U8(colors) => {
-                    self.array(ARRAY_BUFFER, gltf::U8, "VEC4", count, colors.as_flattened().iter().copied())
+                    self.array(ARRAY_BUFFER, (gltf::U8, "VEC4"), count, colors.iter().copied())
                 }
                 Colors::U16(colors) => {
-                    let bytes = colors.as_flattened().iter().flat_map(|channel| channel.to_le_bytes());
-                    self.array(ARRAY_BUFFER, gltf::U16, "VEC4", count, bytes)
+                    let channels = colors.as_flattened().iter().map(|channel| channel.to_le_bytes());
+                    self.array(ARRAY_BUFFER, (gltf::U16, "VEC4"), count, channels)
                 }
             };
             self.accessors[accessor]["normalized"] = true.into();
@@ -195,12 +198,12 @@ impl Writer {
         }
         for (extra, bytes) in &part.extras {
             let kind = if extra.stride() == 8 { "VEC2" } else { "VEC4" };
-            let accessor = self.array(ARRAY_BUFFER, gltf::F32, kind, count, bytes.iter().copied());
-            attributes[extra.name()] = accessor.into();
+            let floats = bytes.as_chunks::<4>().0.iter().copied();
+            attributes[extra.name()] = self.array(ARRAY_BUFFER, (gltf::F32, kind), count, floats).into();
         }
-        let corners = part.indices.as_flattened();
-        let bytes = corners.iter().flat_map(|corner| corner.to_le_bytes());
-        let indices = self.array(ELEMENT_ARRAY_BUFFER, gltf::U32, "SCALAR", corners.len(), bytes);
+        let corners = part.indices.as_flattened().iter().map(|corner| corner.to_le_bytes());
+        let scalar = (gltf::U32, "SCALAR");
+        let indices = self.array(ELEMENT_ARRAY_BUFFER, scalar, part.indices.len() * 3, corners);
         let mut primitive = json!({ "attributes": attributes, "indices": indices, "mode": 4 });
         if let Some(material) = part.material {
             primitive["material"] = material.into();

@@ -156,7 +156,9 @@ fn the_documentation_shows_the_golden_part() {
     let text = include_str!("../../../docs/protocol.md");
     let golden = golden(Encoding::Fast);
     let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ");
-    for shown in [&golden[..4], &golden[44..48], &golden[48..52], &golden[60..66], &golden[66..69], &golden[69..72]] {
+    for shown in
+        [&golden[..4], &golden[44..48], &golden[48..52], &golden[60..66], &golden[66..69], &golden[69..72]]
+    {
         assert!(text.contains(&hex(shown)), "{}", hex(shown));
     }
     assert_eq!(hex(&golden[32..36]), "80 00 80 37");
