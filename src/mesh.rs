@@ -31,13 +31,14 @@ pub mod meshopt;
 pub mod pack;
 
 pub use assemble::Assembly;
-pub use chunk::{Decoded, Encoded, Head, MAX_CHUNK_BYTES, MAX_DECODED_BYTES, decode};
+pub use chunk::{Decoded, Encoded, Head, MAX_CHUNK_BYTES, MAX_DECODED_BYTES, decode, decode_announced};
 pub use part::{Colors, Encoding, Extra, MAX_TRIANGLES, MAX_VERTICES, Part};
 pub use plan::Plan;
 pub use quantize::{GRID_MOST, Grid, NormalBits};
 
-/// Bits of a normal's two numbers in what is sent and written.
-pub const NORMAL_BITS: NormalBits = NormalBits::Ten;
+/// Bits of a normal's two numbers in what is sent. A small highlight that is moved over
+/// a surface looks the same with 8, 10 and all bits: `docs/images/normals-*.png`.
+pub const NORMAL_BITS: NormalBits = NormalBits::Eight;
 
 /// Why a chunk is none, or not one of this model.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

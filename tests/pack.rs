@@ -1,11 +1,10 @@
 //! `convene pack`: what it writes, what it tells, what it refuses.
 
-#![allow(clippy::unwrap_used, reason = "a test, its helpers included")]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test, its helpers included")]
 
 #[allow(dead_code, reason = "shared between tests, each of which uses a part")]
 #[path = "common/glb.rs"]
 mod glb;
-#[allow(dead_code, reason = "shared between tests, each of which uses a part")]
 #[path = "common/process.rs"]
 mod process;
 

@@ -233,13 +233,30 @@ fn color_bytes(geometry: &Geometry) -> Vec<u8> {
 /// # Errors
 /// If it is damaged, or lies about itself.
 pub fn decode(chunk: &[u8]) -> Result<Decoded, MeshError> {
+    decode_as(chunk, None)
+}
+
+/// The same, of which was said before how many bytes it holds: if that is not so, it
+/// costs nothing to find out.
+///
+/// # Errors
+/// The same, and if it holds more or fewer.
+pub fn decode_announced(chunk: &[u8], decoded_bytes: usize) -> Result<Decoded, MeshError> {
+    decode_as(chunk, Some(decoded_bytes))
+}
+
+fn decode_as(chunk: &[u8], expected: Option<usize>) -> Result<Decoded, MeshError> {
     let kind = *chunk.first().ok_or(MeshError::Damaged("an empty chunk"))?;
+    let is_expected = |length: usize| expected.is_none_or(|expected| expected == length);
     match kind {
-        HEAD => decode_head(chunk).map(Decoded::Head),
+        HEAD => decode_head(chunk, is_expected).map(Decoded::Head),
         REST => {
             let mut reader = Reader(chunk);
             let [_, packed, ..] = *reader.array::<4>()?;
             let length = reader.length(REST_BYTES)?;
+            if !is_expected(length) {
+                return Err(LIES);
+            }
             let bytes = match packed {
                 0 => reader.0.to_vec(),
                 1 => expand(reader.0, length).ok_or(LIES)?,
@@ -247,21 +264,24 @@ pub fn decode(chunk: &[u8]) -> Result<Decoded, MeshError> {
             };
             if bytes.len() == length { Ok(Decoded::Rest(bytes)) } else { Err(LIES) }
         }
-        _ => decode_part(chunk).map(Decoded::Part),
+        _ => decode_part(chunk, expected).map(Decoded::Part),
     }
 }
 
 const LIES: MeshError = MeshError::Damaged("a chunk that stands for something else than it says");
 
-fn decode_head(chunk: &[u8]) -> Result<Head, MeshError> {
+fn decode_head(chunk: &[u8], is_expected: impl Fn(usize) -> bool) -> Result<Head, MeshError> {
     let mut reader = Reader(chunk);
     reader.array::<4>()?;
     let length = reader.length(super::gltf::MAX_JSON_BYTES)?;
+    if !is_expected(length) {
+        return Err(LIES);
+    }
     let (rest_bytes, parts) = (reader.number()?, reader.number()?);
     Ok(Head { json: expand(reader.0, length).ok_or(LIES)?, rest_bytes: rest_bytes as usize, parts })
 }
 
-fn decode_part(chunk: &[u8]) -> Result<Part, MeshError> {
+fn decode_part(chunk: &[u8], expected: Option<usize>) -> Result<Part, MeshError> {
     let mut reader = Reader(chunk);
     let [encoding, bits, color_stride, extras] = *reader.array::<4>()?;
     let unknown = MeshError::Damaged("a chunk of an unknown kind");
@@ -297,7 +317,11 @@ fn decode_part(chunk: &[u8]) -> Result<Part, MeshError> {
     let whole: usize = lengths.iter().chain(extra_lengths.iter().map(|(_, length)| length)).sum();
     let vertex = 12 + color_stride + extra_lengths.iter().map(|(extra, _)| extra.stride()).sum::<usize>();
     let most = 4096 + faces * 20 + count * (vertex + vertex / 8);
-    if whole > most {
+    let decoded = count * (vertex + if bits.is_some() { 12 } else { 0 }) + faces * 12;
+    if decoded > MAX_DECODED_BYTES {
+        return Err(MeshError::TooLarge { count: decoded, limit: MAX_DECODED_BYTES });
+    }
+    if whole > most || expected.is_some_and(|expected| expected != decoded) {
         return Err(LIES);
     }
     let all = expand(reader.0, whole).ok_or(LIES)?;

@@ -65,6 +65,16 @@ mod tests {
         assert_eq!(expand(b"neither", 7), None);
     }
 
+    /// What a headset writes.
+    #[test]
+    fn the_pure_encoder_is_read_as_well() {
+        use ruzstd::encoding::{CompressionLevel, compress_to_vec};
+        let bytes: Vec<u8> = (0..300_000u32).map(|n| (n * n / 991 % 61) as u8).collect();
+        let stream = compress_to_vec(&bytes[..], CompressionLevel::Fastest);
+        assert!(stream.len() < bytes.len());
+        assert_eq!(expand(&stream, bytes.len()), Some(bytes));
+    }
+
     #[test]
     fn a_bomb_is_not_blown_up() {
         // 64 MiB of zeros in some kilobytes, announced as a little.

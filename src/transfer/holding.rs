@@ -386,10 +386,8 @@ impl Holding {
     /// If it is damaged, or does not fit the others.
     pub fn decode_part(&self, index: u32) -> Result<Arc<Decoded>, MeshError> {
         let chunk = self.chunk(index).ok_or(MeshError::Damaged("a chunk is missing"))?;
-        let decoded = Arc::new(mesh::decode(&chunk.bytes)?);
-        if decoded.bytes() != chunk.header.decoded_bytes as usize {
-            return Err(MeshError::Damaged("a chunk that stands for something else than it says"));
-        }
+        let announced = chunk.header.decoded_bytes as usize;
+        let decoded = Arc::new(mesh::decode_announced(&chunk.bytes, announced)?);
         if let Some(assembly) = self.assembly().as_mut() {
             assembly.insert(index, decoded.clone())?;
         }

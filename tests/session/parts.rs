@@ -254,13 +254,13 @@ fn offers_name_the_chunks_of_parts_alone() {
     world.run(ms(300));
     world.do_command(host, open_in_parts("m", &Bytes::from(sheet(100))));
     world.run(secs(1));
-    let offers = world.nodes[host].handed.iter().filter_map(|(_, _, payload)| {
+    let mut offers = world.nodes[host].handed.iter().filter_map(|(_, _, payload)| {
         match Message::decode(payload, &convene::wire::Limits::default()) {
             Ok(Some(Message::Offer(offer))) => Some(offer),
             _ => None,
         }
     });
-    let offer = offers.last().unwrap();
+    let offer = offers.next_back().unwrap();
     for way in &offer.representations {
         assert_eq!(way.chunks > 0, way.method == "mesh", "{way:?}");
     }

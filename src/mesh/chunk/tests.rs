@@ -123,6 +123,8 @@ fn a_bomb_is_not_blown_up() {
     lengths.iter().for_each(|length| chunk.extend((*length as u32).to_le_bytes()));
     chunk.extend(squeeze(&vec![0; lengths.iter().sum()], Effort::Little));
     assert!(chunk.len() < 8192, "{}", chunk.len());
+    let wrong = decode_announced(&chunk, 1 << 20);
+    assert!(wrong.is_err(), "it was said to be smaller");
     // It is what it says, and no more than a chunk may be.
     let Ok(Decoded::Part(part)) = decode(&chunk) else { panic!("it is whole") };
     assert!(part.bytes() <= MAX_DECODED_BYTES);
