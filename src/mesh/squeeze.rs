@@ -69,7 +69,7 @@ mod tests {
     #[test]
     fn the_pure_encoder_is_read_as_well() {
         use ruzstd::encoding::{CompressionLevel, compress_to_vec};
-        let bytes: Vec<u8> = (0..300_000u32).map(|n| (n * n / 991 % 61) as u8).collect();
+        let bytes: Vec<u8> = (0..300_000u32).map(|n| (n.wrapping_mul(n) / 991 % 61) as u8).collect();
         let stream = compress_to_vec(&bytes[..], CompressionLevel::Fastest);
         assert!(stream.len() < bytes.len());
         assert_eq!(expand(&stream, bytes.len()), Some(bytes));

@@ -198,7 +198,11 @@ impl Session {
             [Method::Mesh, Method::Raw, Method::Exact, Method::Gzip]
         };
         let wanted = |method: &Method| *method != Method::Mesh || !self.config.exact;
-        order.into_iter().find(|method| wanted(method) && usable.contains(method))
+        let find = |wanted: &dyn Fn(&Method) -> bool| {
+            order.into_iter().find(|method| wanted(method) && usable.contains(method))
+        };
+        // The very file may be nowhere in the meeting any more.
+        find(&wanted).or_else(|| find(&|_| true))
     }
 
     /// It is known what of a model lies here: some chunks, or its whole file.

@@ -135,6 +135,22 @@ fn exact_is_exact() {
 }
 
 #[test]
+fn who_wants_it_exactly_gets_what_there_is() {
+    let mut world = World::new(8);
+    let host = world.add_host(config('a', "Ada"));
+    let opener = world.add(config('b', "Bob"));
+    world.join(opener, host);
+    world.run(ms(300));
+    world.do_command(opener, open_in_parts("m", &Bytes::from(sheet(120))));
+    world.run(secs(2));
+    let late = world.add(Config { exact: true, ..config('c', "Cyd") });
+    world.join(late, host);
+    world.run(secs(2));
+    let (there, here) = (world.view(host).models[0].clone(), world.view(late).models[0].clone());
+    assert!(there.glb.is_some() && there.glb == here.glb && !here.exact);
+}
+
+#[test]
 fn what_was_received_is_not_sent_again_in_parts_either() {
     let mut world = World::new(4);
     let host = world.add_host(config('a', "Ada"));
