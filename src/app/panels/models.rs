@@ -254,6 +254,8 @@ mod tests {
             shared: true,
             glb: arriving.is_none().then(bytes::Bytes::new),
             exact: true,
+            max_error: 0.0,
+            in_parts: None,
             content: None,
             bytes: 2_000_000,
             arriving: arriving.map(|progress| (progress, Duration::ZERO)),
