@@ -1,24 +1,21 @@
 //! `EXT_meshopt_compression` and `KHR_meshopt_compression`: buffer views stored smaller.
 //!
-//! Written after the bitstream in the extensions' own text. A stream that ends
-//! early, goes on too long or refers to what it has not said is a fault of that
-//! view; nothing here allocates beyond the `count * stride` bytes that the caller
-//! has checked against its limits.
+//! The bitstreams are those of [`crate::mesh::meshopt`]; here are the extensions'
+//! parameters and filters. A stream that ends early, goes on too long or refers to
+//! what it has not said is a fault of that view; nothing here allocates beyond the
+//! `count * stride` bytes that the caller has checked against its limits and, while
+//! indices are decoded, four more for each.
 
-mod attributes;
 mod filters;
-mod indices;
 
 use super::document::MeshoptView;
-
-/// Bytes of an element at most, as the extension says.
-const MAX_STRIDE: usize = 256;
+use crate::mesh::meshopt::{
+    StreamError, sequence, triangles,
+    vertices::{self, MAX_STRIDE},
+};
 
 /// A stream that cannot be decoded, and why.
 pub(super) type Damage = &'static str;
-
-const ENDS_EARLY: Damage = "its compressed data ends too early";
-const GOES_ON: Damage = "its compressed data goes on after the end";
 
 /// The `count * stride` bytes that the extension describes, after checking its parameters.
 ///
@@ -36,12 +33,22 @@ pub(super) fn decode(
             if stride == 0 || stride > MAX_STRIDE || !stride.is_multiple_of(4) {
                 return Err("its compressed elements have an impossible size");
             }
-            let mut bytes = attributes::decode(data, count, stride)?;
+            let mut bytes = vertices::decode(data, count, stride).map_err(damage)?;
             filters::apply(filter, stride, &mut bytes)?;
             Ok(bytes)
         }
-        "TRIANGLES" => indices::triangles(data, count, index_stride(stride)?),
-        "INDICES" => indices::sequence(data, count, index_stride(stride)?),
+        "TRIANGLES" => {
+            let stride = index_stride(stride)?;
+            if !count.is_multiple_of(3) {
+                return Err("its compressed triangles are not whole");
+            }
+            let triangles = triangles::decode(data, count / 3).map_err(damage)?;
+            Ok(stored(triangles.as_flattened(), stride))
+        }
+        "INDICES" => {
+            let stride = index_stride(stride)?;
+            Ok(stored(&sequence::decode(data, count).map_err(damage)?, stride))
+        }
         _ => Err("its compression mode is unknown"),
     }
 }
@@ -50,32 +57,22 @@ fn index_stride(stride: usize) -> Result<usize, Damage> {
     if matches!(stride, 2 | 4) { Ok(stride) } else { Err("its compressed indices have an impossible size") }
 }
 
-/// What has not been read yet.
-struct Cursor<'a>(&'a [u8]);
-
-impl<'a> Cursor<'a> {
-    fn take(&mut self, count: usize) -> Result<&'a [u8], Damage> {
-        let (taken, rest) = self.0.split_at_checked(count).ok_or(ENDS_EARLY)?;
-        self.0 = rest;
-        Ok(taken)
+/// Indices in so many bytes each.
+fn stored(indices: &[u32], stride: usize) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(indices.len() * stride);
+    for index in indices {
+        bytes.extend_from_slice(index.to_le_bytes().get(..stride).unwrap_or_default());
     }
+    bytes
+}
 
-    fn byte(&mut self) -> Result<u8, Damage> {
-        let (&byte, rest) = self.0.split_first().ok_or(ENDS_EARLY)?;
-        self.0 = rest;
-        Ok(byte)
-    }
-
-    /// Seven bits per byte, the lowest first, at most five bytes.
-    fn varint(&mut self) -> Result<u32, Damage> {
-        let mut value = 0u32;
-        for shift in [0, 7, 14, 21, 28] {
-            let byte = self.byte()?;
-            value |= u32::from(byte & 0x7f) << shift;
-            if byte < 0x80 {
-                return Ok(value);
-            }
-        }
-        Err("a compressed number has no end")
+fn damage(error: StreamError) -> Damage {
+    match error {
+        StreamError::OtherCodec => "its compressed data has an unknown header",
+        StreamError::EndsEarly => "its compressed data ends too early",
+        StreamError::GoesOn => "its compressed data goes on after the end",
+        StreamError::Unwritten => "its compressed triangles refer to what was not there yet",
+        StreamError::UnknownMode => "its compressed attributes have an unknown channel mode",
+        StreamError::Endless => "a compressed number has no end",
     }
 }

@@ -52,6 +52,16 @@ impl Recent {
         self.vertices[self.vertex.wrapping_sub(1 + age) & 15]
     }
 
+    /// The edge pushed so many ago, if that many were.
+    fn known_edge(&self, age: usize) -> Result<(u32, u32), StreamError> {
+        if age < self.edge { Ok(self.edge(age)) } else { Err(StreamError::Unwritten) }
+    }
+
+    /// The vertex pushed so many ago, if that many were.
+    fn known_vertex(&self, age: usize) -> Result<u32, StreamError> {
+        if age < self.vertex { Ok(self.vertex(age)) } else { Err(StreamError::Unwritten) }
+    }
+
     fn age_of_vertex(&self, vertex: u32) -> Option<u32> {
         (0..16).find(|&age| self.vertex(age as usize) == vertex)
     }
@@ -175,14 +185,7 @@ fn put_index(data: &mut Vec<u8>, index: u32, last: u32) {
 }
 
 fn take_index(cursor: &mut Cursor<'_>, last: u32) -> Result<u32, StreamError> {
-    let mut value = 0u32;
-    for shift in [0, 7, 14, 21, 28] {
-        let byte = cursor.byte()?;
-        value |= u32::from(byte & 127) << shift;
-        if byte < 128 {
-            break;
-        }
-    }
+    let value = cursor.varint()?;
     Ok(last.wrapping_add(value >> 1 ^ (value & 1).wrapping_neg()))
 }
 
@@ -204,7 +207,7 @@ pub fn decode(data: &[u8], count: usize) -> Result<Vec<[u32; 3]>, StreamError> {
     let mut recent = Recent::new();
     for &code in codes {
         triangles.push(if code < 0xf0 {
-            let (a, b) = recent.edge(usize::from(code >> 4));
+            let (a, b) = recent.known_edge(usize::from(code >> 4))?;
             let c = third(u32::from(code & 15), &mut recent, &mut cursor)?;
             recent.push_edge(c, b);
             recent.push_edge(a, c);
@@ -224,7 +227,7 @@ fn third(code: u32, recent: &mut Recent, cursor: &mut Cursor<'_>) -> Result<u32,
             recent.next = next.wrapping_add(1);
             next
         }
-        1..LAST_FIFO => return Ok(recent.vertex(code as usize)),
+        1..LAST_FIFO => return recent.known_vertex(code as usize),
         LAST_FIFO => recent.last.wrapping_sub(1),
         14 => recent.last.wrapping_add(1),
         _ => take_index(cursor, recent.last)?,
@@ -254,15 +257,18 @@ fn apart(
     };
     let codes = [code_a, pair >> 4, pair & 15];
     // What is named by its age is so as of before this triangle.
-    let mut triangle = codes.map(|code| match code {
-        0 => {
-            let next = recent.next;
-            recent.next = next.wrapping_add(1);
-            next
-        }
-        15 => 0,
-        age => recent.vertex(usize::from(age) - 1),
-    });
+    let mut triangle = [0; 3];
+    for (vertex, code) in triangle.iter_mut().zip(codes) {
+        *vertex = match code {
+            0 => {
+                let next = recent.next;
+                recent.next = next.wrapping_add(1);
+                next
+            }
+            15 => 0,
+            age => recent.known_vertex(usize::from(age) - 1)?,
+        };
+    }
     for (vertex, code) in triangle.iter_mut().zip(codes) {
         if code == 15 {
             *vertex = take_index(cursor, recent.last)?;
@@ -328,6 +334,25 @@ mod tests {
         for end in 0..stream.len() {
             assert!(decode(&stream[..end], 500).is_err(), "{end}");
         }
+    }
+
+    #[test]
+    fn triangles_of_each_kind() {
+        // New vertices 0 1 2; edge (0, 2) and a new one; the edge of it and the vertex before it; one by number.
+        let mut stream = vec![0xe1, 0xf0, 0x00, 0x0f, 0xff];
+        stream.extend([(9 << 1), 0xff, (1 << 1) | 1, 1 << 1, 3 << 1]);
+        stream.extend([0; 16]);
+        assert_eq!(decode(&stream, 4), Ok(vec![[0, 1, 2], [0, 2, 3], [0, 3, 9], [7, 8, 11]]));
+    }
+
+    #[test]
+    fn what_was_never_written_is_not_read() {
+        let mut stream = vec![0xe1, 0x00];
+        stream.extend([0; 16]);
+        assert_eq!(decode(&stream, 1), Err(StreamError::Unwritten));
+        assert_eq!(decode(&stream, 100), Err(StreamError::EndsEarly));
+        let endless = [&[0xe1, 0xff, 0xff][..], &[0xff; 40]].concat();
+        assert_eq!(decode(&endless, 1), Err(StreamError::Endless));
     }
 
     proptest! {

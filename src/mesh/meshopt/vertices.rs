@@ -1,18 +1,23 @@
 //! Vertices: blocks of elements, byte by byte of an element, each as differences
-//! to the element before, in groups of 16 of 0, 2, 4 or 8 bits.
+//! to the element before, in groups of 16 of 0, 2, 4 or 8 bits. What codec v1 adds
+//! when reading is in [`super::channels`].
 
-use super::{Cursor, StreamError};
+use super::{Cursor, StreamError, channels};
 
 const HEADER: u8 = 0xa0;
-const GROUP: usize = 16;
+/// Of codec v1, which is only read.
+const HEADER_V1: u8 = 0xa1;
+pub(super) const GROUP: usize = 16;
 const BLOCK_BYTES: usize = 8192;
-const BLOCK_ELEMENTS: usize = 256;
+pub(super) const BLOCK_ELEMENTS: usize = 256;
+/// Bits of a group's values, by the two bits that its block's head has for it.
+const BITS: [u8; 4] = [0, 2, 4, 8];
 /// The first element stands at the end, behind zeros up to this length.
 const TAIL_BYTES: usize = 32;
 /// Bytes of an element at most.
 pub const MAX_STRIDE: usize = 256;
 
-fn block_elements(stride: usize) -> usize {
+pub(super) fn block_elements(stride: usize) -> usize {
     (BLOCK_BYTES / stride / GROUP * GROUP).min(BLOCK_ELEMENTS)
 }
 
@@ -115,8 +120,14 @@ fn encode_groups(deltas: &[u8], out: &mut Vec<u8>) {
 /// caller has checked that against its limits.
 pub fn decode(data: &[u8], count: usize, stride: usize) -> Result<Vec<u8>, StreamError> {
     let mut cursor = Cursor(data);
-    if cursor.byte()? != HEADER || !is_usable(stride) {
+    let header = cursor.byte()?;
+    if !is_usable(stride) {
         return Err(StreamError::OtherCodec);
+    }
+    match header {
+        HEADER => {}
+        HEADER_V1 => return channels::decode(cursor.0, count, stride),
+        _ => return Err(StreamError::OtherCodec),
     }
     let tail = data.len().checked_sub(stride.max(TAIL_BYTES)).filter(|&at| at > 0);
     let tail = tail.ok_or(StreamError::EndsEarly)?;
@@ -150,7 +161,7 @@ fn decode_block<const STRIDE: usize>(
     let padded = (block.len() / stride).next_multiple_of(GROUP);
     let mut deltas = [0u8; BLOCK_ELEMENTS];
     for (byte, last) in last.iter_mut().enumerate().take(stride) {
-        decode_groups(&mut deltas[..padded], cursor)?;
+        decode_groups(&mut deltas[..padded], BITS, cursor)?;
         let mut before = *last;
         for (delta, element) in deltas.iter().zip(block.chunks_exact_mut(stride)) {
             before = before.wrapping_add(unzigzag(*delta));
@@ -161,20 +172,34 @@ fn decode_block<const STRIDE: usize>(
     Ok(())
 }
 
-fn decode_groups(deltas: &mut [u8], cursor: &mut Cursor<'_>) -> Result<(), StreamError> {
+/// Groups of values of so many bits, by what the head says of each: 0, 1, 2, 4 or 8.
+#[inline]
+pub(super) fn decode_groups(
+    deltas: &mut [u8],
+    bits: [u8; 4],
+    cursor: &mut Cursor<'_>,
+) -> Result<(), StreamError> {
     let (groups, _) = deltas.as_chunks_mut::<GROUP>();
     let heads = cursor.take(groups.len().div_ceil(4))?;
     for (number, group) in groups.iter_mut().enumerate() {
-        match heads[number / 4] >> (number % 4 * 2) & 3 {
+        match bits[usize::from(heads[number / 4] >> (number % 4 * 2) & 3)] {
             0 => group.fill(0),
             1 => {
+                // Other than the wider ones, the lowest bit comes first.
+                let packed = cursor.array::<2>()?;
+                for (values, byte) in group.as_chunks_mut::<8>().0.iter_mut().zip(packed) {
+                    *values = std::array::from_fn(|bit| byte >> bit & 1);
+                }
+                replace(group, 1, cursor)?;
+            }
+            2 => {
                 let packed = cursor.array::<4>()?;
                 for (values, byte) in group.as_chunks_mut::<4>().0.iter_mut().zip(packed) {
                     *values = [byte >> 6, byte >> 4 & 3, byte >> 2 & 3, byte & 3];
                 }
                 replace(group, 3, cursor)?;
             }
-            2 => {
+            4 => {
                 let packed = cursor.array::<8>()?;
                 for (values, byte) in group.as_chunks_mut::<2>().0.iter_mut().zip(packed) {
                     *values = [byte >> 4, byte & 15];
@@ -199,7 +224,7 @@ fn zigzag(value: u8) -> u8 {
     (value.cast_signed() >> 7).cast_unsigned() ^ (value << 1)
 }
 
-fn unzigzag(value: u8) -> u8 {
+pub(super) fn unzigzag(value: u8) -> u8 {
     (value >> 1) ^ (value & 1).wrapping_neg()
 }
 
@@ -221,6 +246,29 @@ mod tests {
         expected.extend([10, 20, 30, 40]);
         assert_eq!(stream, expected);
         assert_eq!(decode(&stream, 2, 4), Ok(elements.to_vec()));
+    }
+
+    #[test]
+    fn the_example_of_the_extensions_text() {
+        // One group of four bits, as its head says.
+        let bytes = [2, 0x17, 0x5f, 0xf0, 0xbc, 0x77, 0xa9, 0x21, 0x00, 0x34, 0xb5];
+        let (mut cursor, mut group) = (Cursor(&bytes), [0; GROUP]);
+        decode_groups(&mut group, BITS, &mut cursor).unwrap();
+        let deltas = group.map(|value| unzigzag(value).cast_signed());
+        assert_eq!(deltas, [-1, -4, -3, 26, -91, 0, -6, 6, -4, -4, 5, -5, 1, -1, 0, 0]);
+        assert!(cursor.0.is_empty());
+    }
+
+    #[test]
+    fn zero_deltas_repeat_the_baseline() {
+        // 20 elements of 4 bytes: four planes of two groups, all zero.
+        let mut stream = vec![0xa0, 0, 0, 0, 0];
+        stream.extend([0; 28]);
+        stream.extend([1, 2, 3, 4]);
+        assert_eq!(decode(&stream, 20, 4), Ok([1, 2, 3, 4].repeat(20)));
+        assert_eq!(decode(&stream[..30], 20, 4), Err(StreamError::EndsEarly));
+        stream.insert(1, 0);
+        assert_eq!(decode(&stream, 20, 4), Err(StreamError::GoesOn));
     }
 
     #[test]
@@ -256,9 +304,10 @@ mod tests {
         #[test]
         fn anything_is_decoded_or_refused(
             mut stream in prop::collection::vec(any::<u8>(), 0..600), count in 0usize..400, quarter in 0usize..70,
+            header in HEADER..=HEADER_V1,
         ) {
             if let Some(first) = stream.first_mut() {
-                *first = HEADER;
+                *first = header;
             }
             if let Ok(elements) = decode(&stream, count, quarter * 4) {
                 prop_assert_eq!(elements.len(), count * quarter * 4);
