@@ -9,9 +9,11 @@ use std::hint::black_box;
 use std::path::Path;
 
 use convene::model::bvh::Bvh;
+use convene::model::parts::parts;
+use convene::model::simplify::simplify;
 use convene::model::split::split;
 use convene::model::{Cancel, DecodedModel, Limits, decode, read_model_file};
-use criterion::{Criterion, criterion_group, criterion_main};
+use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 
 /// Where the model lies: 23 MB, 885,832 triangles, in ChimeraX's layout.
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/models");
@@ -36,6 +38,20 @@ fn bench(criterion: &mut Criterion) {
     let model = open(&path);
     group.bench_function("convene: model to pieces of 4 MB", |bencher| {
         bencher.iter(|| split(black_box(&model), 4 << 20));
+    });
+    group.bench_function("convene: model to meshes for the GPU", |bencher| {
+        bencher.iter_batched(
+            || model.clone(),
+            |mut model| parts(&mut model, 4 << 20),
+            BatchSize::PerIteration,
+        );
+    });
+    group.bench_function("convene: model to 250,000 triangles", |bencher| {
+        bencher.iter_batched(
+            || model.clone(),
+            |mut model| simplify(&mut model, 250_000, &Cancel::default()),
+            BatchSize::PerIteration,
+        );
     });
     group.bench_function("convene: model to tree", |bencher| bencher.iter(|| Bvh::build(black_box(&model))));
     let tree = Bvh::build(&model);

@@ -115,6 +115,7 @@ fn open(net: &Net, path: &Path) -> Result<()> {
         content,
         measure,
         private: false,
+        plan: None,
     };
     Ok(net.send(NetCommand::Session { seq: 0, command })?)
 }

@@ -101,6 +101,8 @@ pub struct AppOptions {
     pub workers: Workers,
     /// What a model may cost.
     pub limits: Limits,
+    /// Triangles drawn of a model; one with more is simplified. None: all.
+    pub triangle_budget: Option<u64>,
     /// Kept and changed by the person; none: nothing is written.
     pub settings: Option<SettingsFile>,
     /// How a meeting is hosted from the Meeting page.
@@ -146,6 +148,7 @@ impl AppOptions {
             net,
             workers,
             limits: Limits::default(),
+            triangle_budget: None,
             settings: None,
             host: HostOptions { bind: None, port: MEETING_PORT },
             receive: ReceiveOptions { bind: None, port: FILE_PORT, folder, asked: false },
@@ -187,7 +190,7 @@ pub fn core(app: &mut App, options: AppOptions) {
         }
     };
     app.insert_resource(link::Link::new(net))
-        .insert_resource(models::Jobs::new(workers, limits))
+        .insert_resource(models::Jobs::new(workers, limits, options.triangle_budget))
         .insert_resource(models::OpenAtStart { paths: open, after_joining: joining.is_some() })
         .insert_resource(viewer::StartingHead(options.head))
         .insert_resource(options.snapshots)

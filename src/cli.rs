@@ -14,7 +14,7 @@ use clap::{
 };
 
 use crate::{
-    transfer::WindowMode,
+    transfer::{Method, WindowMode},
     wire::{FILE_PORT, MEETING_PORT, bulk::MAXIMUM_STEP},
 };
 
@@ -84,6 +84,18 @@ pub enum CliCommand {
         #[arg(long, help_heading = OUTPUT)]
         json: bool,
     },
+    /// Write a model as a smaller standard glTF for other programs
+    Pack {
+        /// The model (.glb or .gltf)
+        #[arg(value_name = "IN")]
+        from: PathBuf,
+        /// Where to write it
+        #[arg(value_name = "OUT.glb")]
+        to: PathBuf,
+        /// How
+        #[command(flatten)]
+        way: PackWay,
+    },
     /// Write the completions of a shell to standard output
     Completions {
         /// The shell that reads them
@@ -96,6 +108,18 @@ pub enum CliCommand {
         #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = OUTPUT)]
         dir: Option<PathBuf>,
     },
+}
+
+/// How a model is packed: one of these, meshopt if nothing is said.
+#[derive(Debug, Clone, Copy, Default, Args)]
+#[group(multiple = false)]
+pub struct PackWay {
+    /// Quantized and compressed (EXT_meshopt_compression); what is done if nothing is said
+    #[arg(long, help_heading = MODELS)]
+    pub meshopt: bool,
+    /// Quantized only (KHR_mesh_quantization)
+    #[arg(long, help_heading = MODELS)]
+    pub quantize: bool,
 }
 
 const ADDRESS: &str = "ADDRESS[:PORT]";
@@ -138,7 +162,7 @@ pub struct Common {
     #[arg(long, global = true, value_enum, default_value_t = ProtocolChoice::Auto)]
     #[arg(help_heading = MEETING, hide_short_help = true)]
     pub protocol: ProtocolChoice,
-    /// Send and take models exactly as they are in their files (so far the only way)
+    /// Send and take models exactly as they are in their files; pack: write the same file
     #[arg(long, global = true, help_heading = MODELS, hide_short_help = true)]
     pub exact: bool,
     /// Throttle the sending of models to so many Mbit/s
@@ -153,10 +177,17 @@ pub struct Common {
     #[arg(long, global = true, value_name = "N", value_parser = parse_step)]
     #[arg(help_heading = MODELS, hide_short_help = true)]
     pub step: Option<usize>,
+    /// Take models in these ways only, to compare them
+    #[arg(long, global = true, hide = true, value_name = "WAY,...", value_delimiter = ',', value_parser = parse_method)]
+    pub methods: Vec<Method>,
     /// Where received models are kept for later: a folder, or none
     #[arg(long, global = true, value_name = "DIR|none", value_hint = ValueHint::DirPath)]
     #[arg(help_heading = MODELS, hide_short_help = true)]
     pub cache: Option<PathBuf>,
+    /// Triangles drawn of a model, one with more is simplified; none: all, as on desktops without this
+    #[arg(long, global = true, value_name = "N|none", value_parser = parse_budget)]
+    #[arg(help_heading = MODELS, hide_short_help = true)]
+    pub triangle_budget: Option<u64>,
     /// How much to log: off, error, warn, info, debug, trace
     #[arg(long, global = true, value_name = "LEVEL", default_value = "warn", ignore_case = true)]
     #[arg(value_parser = PossibleValuesParser::new(LOG_LEVELS), hide_possible_values = true, help_heading = OUTPUT)]
@@ -181,13 +212,21 @@ pub struct Common {
     pub eye_shot: Vec<(f64, PathBuf)>,
 }
 
+/// With fewer triangles nobody would recognize a model.
+const LEAST_BUDGET: u64 = 1000;
+
 const LOG_LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
 
 /// Commands that take no part in a meeting, and the common options that matter
 /// to them. The others are taken as well, as scripts may give them to all
 /// commands, but the help does not speak of them.
-const APART: &[(&str, &[&str])] =
-    &[("send", &["log"]), ("check", &["log"]), ("completions", &[]), ("man", &[])];
+const APART: &[(&str, &[&str])] = &[
+    ("send", &["log"]),
+    ("check", &["log"]),
+    ("pack", &["log", "exact"]),
+    ("completions", &[]),
+    ("man", &[]),
+];
 
 /// The definition, with all that the help says.
 #[must_use]
@@ -301,6 +340,10 @@ fn parse_bind(text: &str) -> Result<IpAddr, String> {
     })
 }
 
+fn parse_method(text: &str) -> Result<Method, String> {
+    Method::parse(text).ok_or_else(|| "write raw, gzip, exact or mesh".to_owned())
+}
+
 fn parse_pace(text: &str) -> Result<f64, String> {
     let pace: f64 = text.parse().map_err(|_error| "give a number of Mbit/s, such as 8 or 0.5".to_owned())?;
     if pace.is_finite() && (0.001..=1e6).contains(&pace) {
@@ -308,6 +351,15 @@ fn parse_pace(text: &str) -> Result<f64, String> {
     } else {
         Err("it must lie between 0.001 and 1000000".to_owned())
     }
+}
+
+/// `none` is a budget that no model exceeds.
+fn parse_budget(text: &str) -> Result<u64, String> {
+    if text == "none" {
+        return Ok(u64::MAX);
+    }
+    let budget: u64 = text.parse().map_err(|_error| "give a number of triangles, or none".to_owned())?;
+    if budget >= LEAST_BUDGET { Ok(budget) } else { Err(format!("it must be at least {LEAST_BUDGET}")) }
 }
 
 fn parse_step(text: &str) -> Result<usize, String> {
@@ -377,6 +429,8 @@ mod tests {
             &["join"][..],
             &["send", "x"],
             &["check"],
+            &["pack", "a.glb"],
+            &["pack", "a.glb", "b.glb", "--meshopt", "--quantize"],
             &["host", "--port", "70000"],
             &["--pace", "0"],
             &["--window", "x"],

@@ -111,6 +111,8 @@ struct Held {
     name: String,
     glb: Bytes,
     since: Instant,
+    /// It is the opener's very file.
+    exact: bool,
 }
 
 /// A command that waits for the driver's answer.
@@ -380,6 +382,7 @@ impl<W: Write> Participant<W> {
                             summary,
                             held.glb.len(),
                             held.since.elapsed().as_secs_f64(),
+                            held.exact,
                         );
                         self.output.event("model_opened", opened);
                         let measure = summary.measure;
@@ -393,7 +396,8 @@ impl<W: Write> Participant<W> {
             }
             Done::Saved { seq, model_id, path, bytes, result } => match result {
                 Ok(()) => {
-                    let saved = json!({ "model_id": model_id, "path": path, "bytes": bytes, "exact": true });
+                    let exact = self.models.get(&model_id).is_none_or(|held| held.exact);
+                    let saved = json!({ "model_id": model_id, "path": path, "bytes": bytes, "exact": exact });
                     self.output.event("saved", saved);
                     self.output.done(seq.as_ref(), json!({ "model_id": model_id }));
                 }
@@ -466,8 +470,8 @@ impl<W: Write> Participant<W> {
                 self.output.error(seq.as_ref(), &error.to_string());
             }
             (Waiting::Open { seq, name, glb, model_id, summary, seconds }, Ok(())) => {
-                let opened = opened_json(&model_id, &name, summary, glb.len(), seconds);
-                self.models.insert(model_id.clone(), Held { name, glb, since: Instant::now() });
+                let opened = opened_json(&model_id, &name, summary, glb.len(), seconds, true);
+                self.models.insert(model_id.clone(), Held { name, glb, since: Instant::now(), exact: true });
                 self.output.event("model_opened", opened);
                 self.output.done(seq.as_ref(), json!({ "model_id": model_id }));
             }
@@ -477,17 +481,19 @@ impl<W: Write> Participant<W> {
     fn session_event(&mut self, event: Event) {
         match &event {
             Event::ModelOffered { model_id, name, .. } => {
-                let held = Held { name: name.clone(), glb: Bytes::new(), since: Instant::now() };
+                let held = Held { name: name.clone(), glb: Bytes::new(), since: Instant::now(), exact: true };
                 self.models.insert(model_id.clone(), held);
             }
-            Event::ModelReceived { model_id, name, glb, .. } => {
+            Event::ModelReceived { model_id, name, glb, way, .. } => {
                 let held = self.models.entry(model_id.clone()).or_insert_with(|| Held {
                     name: name.clone(),
                     glb: Bytes::new(),
                     since: Instant::now(),
+                    exact: true,
                 });
                 held.glb = glb.clone();
-                let received = json!({ "model_id": model_id, "bytes": glb.len() });
+                held.exact = way.exact;
+                let received = output::received_json(model_id, glb.len(), way);
                 self.output.event("model_received", received);
                 self.decode(model_id.clone(), glb.clone());
                 return;
@@ -530,14 +536,21 @@ impl<W: Write> Participant<W> {
     }
 }
 
-fn opened_json(model_id: &str, name: &str, summary: Summary, bytes: usize, seconds: f64) -> Value {
+fn opened_json(
+    model_id: &str,
+    name: &str,
+    summary: Summary,
+    bytes: usize,
+    seconds: f64,
+    exact: bool,
+) -> Value {
     json!({
         "model_id": model_id,
         "name": name,
         "triangles": summary.triangles,
         "vertices": summary.vertices,
         "bytes": bytes,
-        "exact": true,
+        "exact": exact,
         "seconds": seconds,
     })
 }

@@ -7,11 +7,11 @@
 //! The layers, arrows pointing down only (`tests/layering.rs` checks them):
 //!
 //! ```text
-//! main -> lib -> platform -> app -> {net, workers, model} -> {session, transfer} -> wire
+//! main -> lib -> platform -> app -> {net, workers, model} -> {gestures -> session, transfer} -> {mesh, wire}
 //!                            headless -> {net, workers, model}
 //! ```
 //!
-//! - Layer 0, pure: [`wire`], [`session`], [`transfer`], [`gestures`].
+//! - Layer 0, pure: [`wire`], [`mesh`], [`session`], [`transfer`], [`gestures`].
 //! - Layer 1, threads and heavy work: [`net`], [`model`], [`workers`],
 //!   [`settings`], [`files`], [`opening`], [`logbook`], [`headless`].
 //! - Layer 2, Bevy: `app` (feature `app`). Layer 3, edges: `platform`.
@@ -26,6 +26,7 @@ pub mod files;
 pub mod gestures;
 pub mod headless;
 pub mod logbook;
+pub mod mesh;
 pub mod model;
 pub mod motion;
 pub mod net;
@@ -69,6 +70,10 @@ pub fn run(command: Option<CliCommand>, files: Vec<PathBuf>, common: Common) -> 
     let mut session = session::Config::new(identity);
     session.looksee_only = common.protocol == ProtocolChoice::Looksee;
     session.rejoin = true;
+    if !common.methods.is_empty() {
+        session.methods.clone_from(&common.methods);
+    }
+    session.exact = common.exact || settings.settings.exact_models;
     session.bulk = transfer::BulkConfig { window: common.window, step: common.step };
     let cache = match &common.cache {
         Some(folder) if folder.as_os_str() == "none" => None,
@@ -184,9 +189,16 @@ fn window(window: Window) -> io::Result<Ending> {
         headset: common.vr.then_some(headset),
         report,
         tour: pictures.map(|(folder, cue)| app::tour::Tour::new(folder, cue)),
+        triangle_budget: common.triangle_budget.or(default_budget()),
         ..app::AppOptions::new(net, workers)
     };
     Ok(if platform::desktop::run(options).is_success() { Ending::Done } else { Ending::Failed })
+}
+
+/// What a standalone headset can draw; desktops draw what there is.
+#[cfg(feature = "app")]
+const fn default_budget() -> Option<u64> {
+    if cfg!(target_os = "android") { Some(model::HEADSET_TRIANGLES) } else { None }
 }
 
 #[cfg(not(feature = "app"))]

@@ -5,6 +5,8 @@
 
 #[path = "main/check.rs"]
 mod check;
+#[path = "main/pack.rs"]
+mod pack;
 #[path = "main/send.rs"]
 mod send;
 #[path = "main/terminal.rs"]
@@ -17,6 +19,7 @@ use convene::{
     cli::{self, CliCommand, documents},
     headless::Ending,
     logbook::Logbook,
+    mesh::pack::Format,
 };
 use terminal::say;
 
@@ -29,6 +32,11 @@ fn main() -> ExitCode {
     let result = match cli.command {
         Some(CliCommand::Check { files, json }) => Ok(check::run(&files, json)),
         Some(CliCommand::Send { address, files }) => Ok(send::run(&address, &files)),
+        Some(CliCommand::Pack { from, to, way }) => {
+            let format = if way.quantize { Format::Quantized } else { Format::Meshopt };
+            let format = (!cli.common.exact || way.quantize || way.meshopt).then_some(format);
+            pack::run(&pack::Order { from, to, format })
+        }
         Some(CliCommand::Completions { shell }) => write_out(&documents::completions(shell)),
         Some(CliCommand::Man { dir }) => manual(dir.as_deref()),
         Some(CliCommand::Demo { pictures: Some(folder) }) => demonstrate(folder, cli.common),

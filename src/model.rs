@@ -3,7 +3,8 @@
 //! For everything between a file (opened here or received from somebody) and
 //! whoever draws it: [`read_model_file`] makes one GLB out of a file and what
 //! lies beside it, [`decode`] turns a GLB into arrays. Not for drawing, not for
-//! sending, not for animations, skins or morph targets, which stay at rest.
+//! sending. What moves is decoded too ([`Motion`]); what is shown without it is
+//! the state of rest.
 //!
 //! Everything here is heavy and runs on a worker thread. The bytes may come from
 //! anybody: no file may cause a panic, or cost more than [`Limits`] say. A fault
@@ -15,16 +16,22 @@
 //! file for one primitive that it does not know.
 
 mod accessor;
+mod assembly;
 mod bounds;
 mod buffers;
 mod container;
 mod decoded;
 mod document;
+mod draco;
 mod error;
 mod extensions;
 mod geometry;
+mod glossiness;
+mod instancing;
+mod lights;
 mod limits;
 mod material;
+mod meshopt;
 mod normals;
 mod scene;
 mod texture;
@@ -34,7 +41,12 @@ mod warnings;
 
 pub mod bvh;
 pub mod check;
+pub mod compact;
+pub mod motion;
 pub mod pack;
+pub mod parts;
+pub mod reorder;
+pub mod simplify;
 pub mod split;
 
 #[cfg(test)]
@@ -45,15 +57,18 @@ mod testing;
 pub use bounds::Bounds;
 pub use decoded::{Colors, Counts, DecodedModel, Instance, Primitive, Topology};
 pub use error::{ContainerError, DecodeError};
-pub use limits::{Cancel, Limits};
+pub use lights::{Light, LightKind};
+pub use limits::{Cancel, HEADSET_TRIANGLES, Limits};
 pub use material::{Alpha, Material, TextureRef};
 pub use pack::{PackError, Packed, read_model_file};
 pub use texture::{Filter, Sampler, Texture, Wrap};
 
+use assembly::Assembly;
 use buffers::Buffers;
 use document::Document;
-use geometry::{Failure, Reader, within};
-use scene::Placed;
+use limits::Watch;
+use motion::Motion;
+use scene::Placements;
 use texture::Textures;
 use warnings::Warnings;
 
@@ -63,6 +78,7 @@ use warnings::Warnings;
 /// If the file is damaged, needs what cannot be read, exceeds a limit, or leaves
 /// nothing to show; and [`DecodeError::Cancelled`] soon after `cancel` is set.
 pub fn decode(glb: &[u8], limits: &Limits, cancel: &Cancel) -> Result<DecodedModel, DecodeError> {
+    let watch = Watch::new(cancel, limits);
     let bytes = glb.len() as u64;
     if bytes > limits.max_bytes {
         return Err(DecodeError::TooLarge { bytes, limit: limits.max_bytes });
@@ -73,112 +89,68 @@ pub fn decode(glb: &[u8], limits: &Limits, cancel: &Cancel) -> Result<DecodedMod
     check_version(&document, &mut warnings)?;
     extensions::check(&document, &mut warnings)?;
     let placed = scene::placements(&document, limits, &mut warnings)?;
-    if cancel.is_cancelled() {
-        return Err(DecodeError::Cancelled);
-    }
+    watch.check()?;
     let buffers = Buffers::load(&document, container.bin, limits, &mut warnings);
-    let mut model = geometry(&buffers, &placed, limits, cancel, &mut warnings)?;
+    let motion = motion(container.json, &buffers, &placed, limits, &mut warnings);
+    watch.check()?;
+    let mut model = Assembly::new(&buffers, limits, &watch, &placed, motion).build(&mut warnings)?;
     if model.instances.is_empty() {
         let reason = warnings.first_fault().unwrap_or("the scene of the file holds no meshes");
         return Err(DecodeError::Nothing(reason.to_owned()));
     }
+    model.lights = lights::read(&document, &placed.lights, &mut warnings);
+    appearance(&mut model, &buffers, limits, &watch, &mut warnings)?;
+    model.warnings = warnings.into_lines();
+    Ok(model)
+}
+
+/// The materials that are used, and their textures.
+fn appearance(
+    model: &mut DecodedModel,
+    buffers: &Buffers,
+    limits: &Limits,
+    watch: &Watch,
+    warnings: &mut Warnings,
+) -> Result<(), DecodeError> {
+    let document = buffers.document();
     let mut used = vec![false; document.materials.len()];
     for material in model.primitives.iter().filter_map(|primitive| primitive.material) {
         if let Some(used) = used.get_mut(material) {
             *used = true;
         }
     }
-    let mut textures = Textures::new(&buffers, limits, cancel);
+    let mut textures = Textures::new(buffers, limits, watch);
     let texture = |index, warnings: &mut Warnings| textures.get(index, warnings);
-    model.materials = material::read(&document, &used, texture, &mut warnings);
+    let (materials, glossiness) = material::read(document, &used, texture, warnings);
+    model.materials = materials;
+    watch.check()?;
+    let left = textures.left;
     model.textures = textures.textures;
-    if cancel.is_cancelled() {
-        return Err(DecodeError::Cancelled);
+    if !glossiness::convert_textures(&mut model.materials, glossiness, &mut model.textures, left) {
+        warnings.push("highlights of KHR_materials_pbrSpecularGlossiness are not shown");
     }
-    warn_of_rest_state(&document, &placed, &mut warnings);
-    model.warnings = warnings.into_lines();
-    Ok(model)
+    watch.check()
 }
 
-/// Reads the meshes that are placed, each once, and places them.
-fn geometry(
+/// What moves or is bent; nothing for most files, which are then not parsed again.
+fn motion(
+    json: &[u8],
     buffers: &Buffers,
-    placed: &[Placed],
+    placed: &Placements,
     limits: &Limits,
-    cancel: &Cancel,
     warnings: &mut Warnings,
-) -> Result<DecodedModel, DecodeError> {
+) -> (Motion, Vec<Option<motion::Skin>>) {
     let document = buffers.document();
-    let mut model = DecodedModel::default();
-    model.counts.nodes = document.nodes.len() as u64;
-    let mut reader = Reader { buffers, limits, spent: geometry::Spent::default() };
-    // Of each mesh, the primitives that could be read; none before it is asked for.
-    let mut meshes: Vec<Option<std::ops::Range<usize>>> = vec![None; document.meshes.len()];
-    for &Placed { mesh, transform } in placed {
-        let Some(primitives) = meshes.get_mut(mesh) else {
-            let count = document.meshes.len();
-            warnings.fault(error::Fault::Unresolved { what: "mesh", index: mesh, count });
-            continue;
-        };
-        let primitives = match primitives {
-            Some(range) => range.clone(),
-            None => {
-                let start = model.primitives.len();
-                let list = document.meshes.get(mesh).map_or(&[][..], |mesh| &mesh.primitives);
-                if list.is_empty() {
-                    warnings.fault(format_args!("mesh {mesh} is empty"));
-                }
-                for (number, json) in list.iter().enumerate() {
-                    if cancel.is_cancelled() {
-                        return Err(DecodeError::Cancelled);
-                    }
-                    match reader.read(json, warnings) {
-                        Ok(primitive) => model.primitives.push(primitive),
-                        Err(Failure::Stop(error)) => return Err(error),
-                        Err(Failure::Skip(fault)) => {
-                            warnings
-                                .fault(format_args!("mesh {mesh}, primitive {number} is left out: {fault}"));
-                        }
-                    }
-                }
-                let range = start..model.primitives.len();
-                model.counts.meshes += u64::from(!range.is_empty());
-                primitives.insert(range).clone()
-            }
-        };
-        for primitive in primitives {
-            place(&mut model, Instance { primitive, transform }, limits, warnings)?;
-        }
-    }
-    // A primitive may have been read for nothing, if it is only placed beyond all numbers.
-    model.counts.vertices = model.primitives.iter().map(|primitive| primitive.positions.len() as u64).sum();
-    Ok(model)
-}
-
-fn place(
-    model: &mut DecodedModel,
-    instance: Instance,
-    limits: &Limits,
-    warnings: &mut Warnings,
-) -> Result<(), DecodeError> {
-    let Some(primitive) = model.primitives.get(instance.primitive) else { return Ok(()) };
-    let bounds = primitive.bounds.transformed(&instance.transform);
-    if !bounds.is_finite() || !bounds.size().is_finite() {
-        warnings.fault("a mesh is placed beyond the range of numbers and left out");
-        return Ok(());
-    }
-    let counts = &mut model.counts;
-    let (what, drawn) = match primitive.topology {
-        Topology::Triangles => ("triangles drawn", &mut counts.triangles),
-        Topology::Lines => ("lines drawn", &mut counts.lines),
-        Topology::Points => ("points drawn", &mut counts.points),
+    let bent = document.nodes.iter().any(|node| node.skin.is_some() && node.mesh.is_some());
+    let parsed = match document.animations.is_some() || bent {
+        true => document::parse_motion(json).unwrap_or_else(|error| {
+            warnings.push(format_args!("animations and skins cannot be read: {error}"));
+            document::Motion::default()
+        }),
+        false => document::Motion::default(),
     };
-    *drawn = drawn.saturating_add(primitive.elements() as u64);
-    within(what, *drawn, limits.max_triangles)?;
-    within("instances", model.instances.len() as u64 + 1, limits.max_instances as u64)?;
-    model.bounds = model.bounds.union(bounds);
-    model.instances.push(instance);
-    Ok(())
+    let skins = motion::skins(buffers, &parsed, placed, warnings);
+    (motion::read(buffers, &parsed, placed, limits, warnings), skins)
 }
 
 /// glTF 2.x can be read; a file may say that it needs more than 2.0.
@@ -201,15 +173,4 @@ fn check_version(document: &Document, warnings: &mut Warnings) -> Result<(), Dec
         None => warnings.push("the file does not say which version of glTF it is"),
     }
     Ok(())
-}
-
-/// What moves in other programs stands still here, and a person should know.
-fn warn_of_rest_state(document: &Document, placed: &[Placed], warnings: &mut Warnings) {
-    let shown = placed.iter().filter_map(|placed| document.meshes.get(placed.mesh));
-    if shown.flat_map(|mesh| &mesh.primitives).any(|primitive| primitive.targets.is_some()) {
-        warnings.push("morph targets are not shown");
-    }
-    if document.nodes.iter().any(|node| node.skin.is_some() && node.mesh.is_some()) {
-        warnings.push("skins are not shown: the mesh is at rest");
-    }
 }

@@ -11,7 +11,8 @@
 //! | `meeting-connect` | reaches a host, once | its socket |
 //! | `peer-N-read`, `peer-N-write` | one connection | its socket; its outbox |
 //! | `store` | verifies and keeps what comes of models | its channel |
-//! | `pack` | packs models for slow links | its channel |
+//! | `pack-N` | makes models smaller for the way | their channel |
+//! | `unpack-N` | decodes models that come in parts | their channel |
 //! | `file-inbox` | takes pushed files | its sockets |
 //!
 //! Channels, all bounded: readers to driver 256 frames (a reader that finds it
@@ -32,6 +33,7 @@ mod peer;
 mod push;
 mod rejoin;
 mod storing;
+mod unpacking;
 
 use std::{
     io,
@@ -54,7 +56,8 @@ pub use peer::Traffic;
 pub use push::{PushError, push_file};
 
 use crate::{
-    session::{self, Body, CloseCause, PeerId, SessionError, SessionView, Stored},
+    mesh::Decoded,
+    session::{self, Assembled, Body, CloseCause, PeerId, SessionError, SessionView, Stored},
     threads,
     transfer::Holding,
     wire::{Frame, Progress},
@@ -213,7 +216,18 @@ enum Input {
     Stored(PeerId, u16, Stored),
     /// A chunk is packed.
     Packed,
+    /// A chunk of a model in parts is decoded.
+    Part(Arc<Holding>, u32, Arc<Decoded>),
+    /// All of them are, or one cannot be.
+    Assembled(Arc<Holding>, Result<Assembled, String>),
     File(NetEvent),
+}
+
+/// How many threads of one kind help with heavy work: one fewer than there are
+/// cores, so that sockets are never late.
+fn helpers(most: usize) -> usize {
+    let cores = std::thread::available_parallelism().map_or(2, |cores| cores.get());
+    (cores - 1).clamp(1, most)
 }
 
 /// Tells the driver something, unless it wants the asking thread to stop: while

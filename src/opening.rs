@@ -3,15 +3,16 @@
 //! Runs on a worker thread. What it gives goes two ways: to the meeting's driver
 //! (bytes and size) and to whoever shows it (the decoded arrays).
 
-use std::{path::Path, time::Instant};
+use std::{path::Path, sync::Arc, thread::Builder, time::Instant};
 
 use bytes::Bytes;
 
 use crate::{
+    mesh::Plan,
     model::{self, Cancel, DecodeError, DecodedModel, Limits, PackError},
     notice::Notice,
     session::{Command, ContentId, Measure, new_model_id},
-    settings,
+    settings, threads,
 };
 
 /// A model that was read from a file here.
@@ -29,6 +30,8 @@ pub struct Opened {
     pub measure: Measure,
     /// What can be shown.
     pub decoded: DecodedModel,
+    /// How it can be sent in parts, if it can.
+    pub plan: Option<Arc<Plan>>,
     /// What was repaired or left out.
     pub warnings: Vec<String>,
     /// How long it took.
@@ -74,20 +77,40 @@ pub fn open_file(path: &Path, limits: &Limits, cancel: &Cancel) -> Result<Opened
     let failed = |kind: OpenErrorKind| OpenError { name: name.clone(), kind };
     let packed = model::read_model_file(path, limits).map_err(|error| failed(error.into()))?;
     let glb = Bytes::from(packed.glb);
-    let decoded = model::decode(&glb, limits, cancel).map_err(|error| failed(error.into()))?;
+    // Beside the decoding, which takes longer: nobody gets it before both are done.
+    let (decoded, for_others) = std::thread::scope(|scope| {
+        let others = || {
+            threads::lower_priority();
+            (*blake3::hash(&glb).as_bytes(), plan(&glb))
+        };
+        let others = Builder::new().name("open".into()).spawn_scoped(scope, others);
+        (model::decode(&glb, limits, cancel), others.ok().and_then(|thread| thread.join().ok()))
+    });
+    let decoded = decoded.map_err(|error| failed(error.into()))?;
+    let (content, plan) = for_others.unwrap_or_else(|| (*blake3::hash(&glb).as_bytes(), plan(&glb)));
     let mut warnings = packed.warnings;
     warnings.extend(decoded.warnings.iter().cloned());
     Ok(Opened {
         model_id: new_model_id(settings::random()),
         name: format!("{}.glb", packed.name),
-        content: *blake3::hash(&glb).as_bytes(),
+        content,
         measure: measure(&decoded),
+        plan,
         glb,
         decoded,
         warnings,
         seconds: start.elapsed().as_secs_f64(),
         private: false,
     })
+}
+
+/// How a file can be sent in parts; one that is not plain travels exactly.
+fn plan(glb: &Bytes) -> Option<Arc<Plan>> {
+    let plan = Plan::new(glb);
+    if let Err(why) = &plan {
+        tracing::debug!("a model is sent exactly: {why}");
+    }
+    plan.ok().map(Arc::new)
 }
 
 /// The bounding box, as the session wants it.
@@ -106,6 +129,7 @@ impl Opened {
             content: self.content,
             measure: self.measure,
             private: self.private,
+            plan: self.plan.clone(),
         }
     }
 }

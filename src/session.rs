@@ -39,10 +39,10 @@ use bytes::Bytes;
 pub use alignment::{
     AlignmentError, MINIMUM_MARKER_DISTANCE, room_from_tracking, room_from_tracking_unaligned,
 };
-pub use arrivals::Stored;
+pub use arrivals::{Assembled, Stored};
 pub use deliveries::Delivery;
 pub use event::{
-    CloseCause, Command, ContentId, Event, LeaveReason, Measure, Move, PeerId, SessionError, Transmit,
+    CloseCause, Command, ContentId, Event, LeaveReason, Measure, Move, PeerId, SessionError, Transmit, Way,
 };
 pub use host::visible_name;
 pub use identity::{Client, Colour, Identity, Presence, device_id_of};
@@ -85,6 +85,8 @@ pub struct Config {
     pub bulk: BulkConfig,
     /// Ways of sending models that we take from others, the best first.
     pub methods: Vec<Method>,
+    /// Send and take models exactly as they are in their files.
+    pub exact: bool,
     /// Whether a lost connection to a host is to be restored.
     pub rejoin: bool,
     /// What a host's seat tokens are made from; random, and kept to itself.
@@ -104,6 +106,7 @@ impl Config {
             max_models: 500,
             bulk: BulkConfig::default(),
             methods: Method::ALL.to_vec(),
+            exact: false,
             rejoin: false,
             secret: [0; 32],
         }

@@ -52,6 +52,8 @@ pub struct Settings {
     pub eye_scale: u8,
     /// Real rooms, and where they are for a headset.
     pub rooms: Rooms,
+    /// Show the lights that model files bring along.
+    pub file_lights: bool,
 }
 
 impl Default for Settings {
@@ -71,6 +73,7 @@ impl Default for Settings {
             smooth_edges: true,
             eye_scale: 100,
             rooms: Rooms::default(),
+            file_lights: false,
         }
     }
 }

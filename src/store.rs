@@ -19,7 +19,7 @@ use bytes::Bytes;
 
 pub use disk::DEFAULT_LIMIT;
 
-use crate::transfer::{Chunk, Holding, RepresentationId, unpack};
+use crate::transfer::{Chunk, Holding, Method, RepresentationId, unpack};
 use disk::Disk;
 
 /// Half-received models that are kept in memory where there is no disk.
@@ -55,11 +55,24 @@ impl Store {
     }
 
     /// What of a model lies here; and its whole file, if all of it does.
-    pub fn lookup(&mut self, id: RepresentationId, source_bytes: u64) -> (Arc<Holding>, Option<Bytes>) {
+    ///
+    /// `chunks` matter to a model in parts only, whose file is never given: its
+    /// chunks are to be decoded first.
+    pub fn lookup(
+        &mut self,
+        id: RepresentationId,
+        source_bytes: u64,
+        chunks: u32,
+    ) -> (Arc<Holding>, Option<Bytes>) {
         self.known.retain(|_, holding| holding.strong_count() > 0);
         let known = self.known.get(&id).and_then(Weak::upgrade);
-        let holding = known.filter(|h| h.source_bytes() == source_bytes).unwrap_or_else(|| {
-            let holding = Arc::new(Holding::empty(id, source_bytes));
+        let empty = Holding::of_chunks(id, source_bytes, chunks);
+        let alike =
+            |h: &Arc<Holding>| h.source_bytes() == source_bytes && h.chunk_count() == empty.chunk_count();
+        // One in parts that was whole once has given its parts up: it is read again.
+        let known = known.filter(|h| alike(h) && (id.method != Method::Mesh || !h.is_complete()));
+        let holding = known.unwrap_or_else(|| {
+            let holding = Arc::new(empty);
             if let Some(disk) = &mut self.disk {
                 disk.load(&holding);
             }
@@ -68,6 +81,9 @@ impl Store {
         });
         if !holding.is_complete() {
             self.remember(&holding);
+            return (holding, None);
+        }
+        if id.method == Method::Mesh {
             return (holding, None);
         }
         match self.assemble(&holding) {
@@ -93,12 +109,28 @@ impl Store {
         }
     }
 
-    /// Keeps a verified chunk.
-    pub fn insert(&mut self, holding: &Holding, chunk: Chunk) {
-        if holding.insert(chunk.clone())
-            && let Some(disk) = &mut self.disk
-        {
+    /// Keeps a verified chunk. Whether it is new.
+    pub fn insert(&mut self, holding: &Holding, chunk: Chunk) -> bool {
+        let is_new = holding.insert(chunk.clone());
+        if is_new && let Some(disk) = &mut self.disk {
             disk.append(holding, &chunk);
+        }
+        is_new
+    }
+
+    /// A model in parts turned out to be none.
+    pub fn give_up(&mut self, holding: &Holding) {
+        if let Some(disk) = &mut self.disk {
+            disk.finish(holding.id(), false);
+        }
+        self.known.remove(&holding.id());
+    }
+
+    /// Nothing more comes of a model in parts.
+    pub fn close(&mut self, holding: &Arc<Holding>) {
+        self.recent.retain(|recent| !Arc::ptr_eq(recent, holding));
+        if let Some(disk) = &mut self.disk {
+            disk.finish(holding.id(), true);
         }
     }
 
@@ -152,7 +184,7 @@ mod tests {
     }
 
     fn lookup(store: &mut Store, whole: &Holding) -> (Arc<Holding>, Option<Bytes>) {
-        store.lookup(whole.id(), whole.source_bytes())
+        store.lookup(whole.id(), whole.source_bytes(), 0)
     }
 
     #[test]
@@ -193,12 +225,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut store = Store::new(Some(folder.path()), DEFAULT_LIMIT);
         let id = RepresentationId { content: [9; 32], ..whole.id() };
-        let (holding, _) = store.lookup(id, whole.source_bytes());
+        let (holding, _) = store.lookup(id, whole.source_bytes(), 0);
         for index in 0..4 {
             store.insert(&holding, whole.chunk(index).unwrap());
         }
         assert_eq!(store.assemble(&holding), Err(WrongContent));
-        let (holding, none) = store.lookup(id, whole.source_bytes());
+        let (holding, none) = store.lookup(id, whole.source_bytes(), 0);
         assert!(none.is_none() && holding.missing() == [(0, 4)]);
     }
 }

@@ -30,7 +30,7 @@ pub use chunk::{
     CHUNK_BYTES, Chunk, ChunkAssembler, ChunkFault, ChunkHeader, HEADER_BYTES, chunk_bytes, chunk_count,
 };
 pub use config::{BulkConfig, WindowMode};
-pub use holding::{ContentId, Holding, Method, RepresentationId};
+pub use holding::{ContentId, Holding, MAX_PARTS, Method, RepresentationId};
 pub use inbound::{Credit, Inbound, Piece};
 pub use intercept::{Intercepted, intercept};
 pub use outbox::{Lane, MAXIMUM_WAITING, Outbox, Outgoing, TooSlow};

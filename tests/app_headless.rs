@@ -19,7 +19,7 @@ use convene::{
         alignment::{Alignment, Markers},
         input::{Action, HandDevice, HandInput, Hands, Headset, HeadsetState, Hold, Me, OpenFile, Switch},
         link::Meeting,
-        models::{Model, ModelState, Stands},
+        models::{Model, ModelState, Motions, Shape, Stands},
         notices::Notices,
         participants::{BodyPart, Participant},
         preferences::Preferences,
@@ -42,10 +42,23 @@ struct Person {
 
 impl Person {
     fn new(id: &str, joining: Option<u16>) -> Self {
-        Self::with_settings(id, joining, None)
+        Self::with(id, joining, None, None)
     }
 
     fn with_settings(id: &str, joining: Option<u16>, settings: Option<SettingsFile>) -> Self {
+        Self::with(id, joining, settings, None)
+    }
+
+    fn with_budget(id: &str, joining: Option<u16>, triangle_budget: Option<u64>) -> Self {
+        Self::with(id, joining, None, triangle_budget)
+    }
+
+    fn with(
+        id: &str,
+        joining: Option<u16>,
+        settings: Option<SettingsFile>,
+        triangle_budget: Option<u64>,
+    ) -> Self {
         let identity = Identity { id: id.into(), name: format!("Person {id}"), colour: Colour::PALETTE[0] };
         let net = Net::start(NetConfig::new(Config::new(identity))).unwrap();
         net.send(match joining {
@@ -58,6 +71,7 @@ impl Person {
         let options = AppOptions {
             joining: joining.map(|port| format!("127.0.0.1:{port}")),
             settings,
+            triangle_budget,
             ..AppOptions::new(net, Workers::with_threads(1).unwrap())
         };
         app::core(&mut app, options);
@@ -90,6 +104,21 @@ impl Person {
 
     fn has_ready_model(&mut self) -> bool {
         self.model().is_some_and(|(_, state, _)| state == ModelState::Ready)
+    }
+
+    /// Triangles drawn of the only model once it is there, and those of its file if it was simplified.
+    fn triangles(&mut self) -> Option<(u64, Option<u64>)> {
+        let world = self.app.world_mut();
+        let mut models = world.query::<(&ModelState, &Shape)>();
+        let (state, shape) = models.iter(world).next()?;
+        let from = shape.simplified.map(|simplified| simplified.from);
+        (*state == ModelState::Ready).then_some((shape.triangles, from))
+    }
+
+    /// Heights of all meshes within their models.
+    fn heights(&mut self) -> Vec<f32> {
+        let world = self.app.world_mut();
+        world.query_filtered::<&Transform, With<Mesh3d>>().iter(world).map(|t| t.translation.y).collect()
     }
 
     fn model_position(&mut self) -> Vec3 {
@@ -420,4 +449,62 @@ fn who_has_no_headset_stands_beside_whoever_is_in_the_room() {
     assert!(start.asked && start.head.rotation.dot(head.rotation).abs() > 0.9999, "{start:?}");
     let aside = start.head.position - head.position;
     assert!((0.4..1.0).contains(&aside.length()) && aside.y.abs() < 1e-3, "{aside}");
+}
+
+/// A square of n by n fields of two triangles each.
+fn sheet(n: u32) -> glb::Glb {
+    let mut sheet = glb::Glb::new();
+    let positions: Vec<f32> =
+        (0..=n).flat_map(|y| (0..=n).flat_map(move |x| [x as f32, y as f32, 0.0])).collect();
+    let at = |x: u32, y: u32| y * (n + 1) + x;
+    let indices: Vec<u32> = (0..n)
+        .flat_map(|y| (0..n).map(move |x| (x, y)))
+        .flat_map(|(x, y)| {
+            [at(x, y), at(x + 1, y), at(x + 1, y + 1), at(x, y), at(x + 1, y + 1), at(x, y + 1)]
+        })
+        .collect();
+    let (positions, indices) = (sheet.floats("VEC3", &positions), sheet.indices(&indices));
+    sheet.mesh(serde_json::json!([{ "attributes": { "POSITION": positions }, "indices": indices }]));
+    sheet
+}
+
+#[test]
+fn a_model_over_the_budget_is_simplified_and_all_of_it_can_be_had() {
+    let mut person = Person::with_budget("33333333dddddddd", None, Some(100));
+    let path = person.file("sheet.glb", &sheet(20).build());
+    person.send(OpenFile::from(path));
+    run_until(&mut [&mut person], "the model is there", |people| people[0].triangles().is_some());
+    let (drawn, from) = person.triangles().unwrap();
+    assert!(drawn <= 100 && from == Some(800), "{drawn} of {from:?}");
+    let id = person.model().unwrap().0;
+    person.send(Action::ToggleDetail(id.clone()));
+    run_until(&mut [&mut person], "all of it", |people| people[0].triangles() == Some((800, None)));
+    assert_eq!(person.heights().len(), 1, "what was shown before is gone");
+    person.send(Action::ToggleDetail(id));
+    run_until(&mut [&mut person], "simplified again", |people| people[0].triangles() == Some((drawn, from)));
+}
+
+#[test]
+fn animations_play_when_they_are_switched_on() {
+    let mut person = Person::new("44444444eeeeeeee", None);
+    let mut quad = glb::Glb::quad();
+    let times = quad.floats("SCALAR", &[0.0, 2.0]);
+    let values = quad.floats("VEC3", &[0., 0., 0., 0., 8., 0.]);
+    quad.json["animations"] = serde_json::json!([{ "samplers": [{ "input": times, "output": values }],
+        "channels": [{ "sampler": 0, "target": { "node": 0, "path": "translation" } }] }]);
+    let path = person.file("moving.glb", &quad.build());
+    person.send(OpenFile::from(path));
+    run_until(&mut [&mut person], "the model is there", |people| people[0].has_ready_model());
+    let rest = person.heights();
+    for _ in 0..5 {
+        person.app.update();
+    }
+    assert_eq!(person.heights(), rest, "it is off at first");
+    let id = person.model().unwrap().0;
+    person.send(Action::ToggleAnimation(id.clone()));
+    run_until(&mut [&mut person], "it moves", |people| people[0].heights()[0] > rest[0] + 0.1);
+    let world = person.app.world_mut();
+    assert!(world.query::<&Motions>().iter(world).all(Motions::is_playing));
+    person.send(Action::ToggleAnimation(id));
+    run_until(&mut [&mut person], "it is back", |people| people[0].heights() == rest);
 }

@@ -15,8 +15,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use convene::model::check::{Report, check_file};
+use convene::model::reorder::{reorder, transformed_per_triangle};
 use convene::model::split::{piece_bytes, split};
-use convene::model::{Cancel, Colors, Limits, Topology, decode};
+use convene::model::{Cancel, Colors, DecodedModel, Limits, Primitive, Topology, decode};
 use glb::Glb;
 use serde_json::{Value, json};
 
@@ -128,36 +129,7 @@ const BROKEN_WHERE_UNSEEN: &[(&str, &str)] = &[
 ];
 
 /// Samples and real models that are not shown: file, and what the error says.
-const REFUSED_MODELS: &[(&str, &str)] = &[
-    (
-        "files/models/box-shared-image-references-separate/box-shared-image-references-separate.gltf",
-        "KHR_techniques_webgl",
-    ),
-    ("files/models/box-shared-image-references/box-shared-image-references.gltf", "KHR_techniques_webgl"),
-    ("files/models/box-techniques-embedded/box-techniques-embedded.gltf", "KHR_techniques_webgl"),
-    ("files/models/box-techniques-separate/box-techniques-separate.gltf", "KHR_techniques_webgl"),
-    ("files/models/empty_nodes.glb", "nothing to show"),
-    (
-        "files/models/extensions/EXT_meshopt_compression/meshopt-no-fallback/meshopt-no-fallback.gltf",
-        "EXT_meshopt_compression",
-    ),
-    (
-        "files/models/extensions/EXT_texture_webp/box-textured-separate/box-textured-separate.gltf",
-        "EXT_texture_webp",
-    ),
-    (
-        "files/models/extensions/KHR_meshopt_compression/meshopt-no-fallback/meshopt-no-fallback.gltf",
-        "KHR_meshopt_compression",
-    ),
-    (
-        "models/surface170k-draco.glb",
-        "uses compression KHR_draco_mesh_compression, which this version cannot read",
-    ),
-    ("models/surface170k-ext-meshopt-exponential.glb", "uses compression EXT_meshopt_compression"),
-    ("models/surface170k-ext-meshopt-v0.glb", "uses compression EXT_meshopt_compression"),
-    ("models/surface170k-gltfpack-cc.glb", "uses compression EXT_meshopt_compression"),
-    ("models/surface170k-khr-meshopt-v1.glb", "uses compression KHR_meshopt_compression"),
-];
+const REFUSED_MODELS: &[(&str, &str)] = &[("files/models/empty_nodes.glb", "nothing to show")];
 
 fn shared() -> Option<PathBuf> {
     let shared = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../shared"));
@@ -271,6 +243,76 @@ fn samples_and_real_models() {
     }
 }
 
+fn decoded(path: &Path) -> DecodedModel {
+    let packed = convene::model::read_model_file(path, &Limits::default()).unwrap();
+    decode(&packed.glb, &Limits::default(), &Cancel::default()).unwrap()
+}
+
+/// Area of all triangles, and how much of it faces along its normals.
+fn areas(model: &DecodedModel) -> (f64, f64) {
+    let (mut area, mut along) = (0.0, 0.0);
+    for instance in &model.instances {
+        let primitive = &model.primitives[instance.primitive];
+        let normals = primitive.normals.as_ref().unwrap();
+        for triangle in primitive.indices.as_chunks::<3>().0 {
+            let [a, b, c] =
+                triangle.map(|i| instance.transform.transform_point3(primitive.positions[i as usize].into()));
+            let normal = triangle.iter().map(|&i| glam::Vec3::from(normals[i as usize])).sum::<glam::Vec3>();
+            let normal = instance.transform.transform_vector3(normal).normalize_or_zero();
+            let cross = (b - a).cross(c - a);
+            area += f64::from(cross.length());
+            along += f64::from(cross.dot(normal));
+        }
+    }
+    (area, along)
+}
+
+#[test]
+fn compressed_surfaces_are_the_surface() {
+    let Some(shared) = shared() else { return };
+    let plain = decoded(&shared.join("models/surface170k.glb"));
+    let (area, along) = areas(&plain);
+    assert!(along > 0.9 * area);
+    for (name, same_order) in [
+        ("surface170k-quantized.glb", true),
+        ("surface170k-ext-meshopt-v0.glb", false),
+        ("surface170k-ext-meshopt-exponential.glb", false),
+        ("surface170k-khr-meshopt-v1.glb", false),
+        ("surface170k-draco.glb", false),
+        ("surface170k-gltfpack-cc.glb", false),
+    ] {
+        let model = decoded(&shared.join("models").join(name));
+        assert_eq!(model.counts.triangles, plain.counts.triangles, "{name}");
+        let (found, facing) = areas(&model);
+        assert!((found / area - 1.0).abs() < 0.003, "{name}: area {found} for {area}");
+        assert!((facing / along - 1.0).abs() < 0.01, "{name}: {facing} along normals for {along}");
+        let difference = (model.bounds.size() - plain.bounds.size()).length() / plain.bounds.size().length();
+        assert!(difference < 1e-3, "{name}: {difference}");
+        if same_order {
+            let transform = model.instances[0].transform;
+            let vertices = model.primitives[0].positions.iter().zip(&plain.primitives[0].positions);
+            let far = vertices
+                .map(|(found, plain)| transform.transform_point3((*found).into()).distance((*plain).into()))
+                .fold(0.0, f32::max);
+            assert!(far < 2e-5 * plain.bounds.size().length(), "{name}: a vertex is {far} off");
+            assert_eq!(model.primitives[0].colors, plain.primitives[0].colors, "{name}");
+        }
+    }
+}
+
+#[test]
+fn copies_for_others_are_the_same() {
+    let Some(shared) = shared() else { return };
+    let folder = shared.join("files/models/extensions");
+    for name in ["EXT_meshopt_compression", "KHR_meshopt_compression"] {
+        let of = |kind: &str| decoded(&folder.join(format!("{name}/meshopt-{kind}/meshopt-{kind}.gltf")));
+        let (with, without) = (of("fallback"), of("no-fallback"));
+        assert!(with.counts.triangles > 0);
+        assert_eq!(with.primitives[0].positions, without.primitives[0].positions);
+        assert_eq!(with.primitives[0].indices, without.primitives[0].indices);
+    }
+}
+
 #[test]
 fn colours_are_exact() {
     let Some(shared) = shared() else { return };
@@ -298,6 +340,18 @@ fn real_models_in_pieces() {
         assert!(pieces.iter().all(|piece| piece_bytes(&piece.primitive) <= 4 << 20));
         let triangles: usize = pieces.iter().map(|piece| piece.primitive.elements()).sum();
         assert_eq!(triangles as u64, model.counts.triangles);
+        let transformed = |primitive: &Primitive| {
+            let each = transformed_per_triangle(&primitive.indices, primitive.positions.len());
+            f64::from(each) * primitive.elements() as f64 / triangles as f64
+        };
+        let before: f64 = pieces.iter().map(|piece| transformed(&piece.primitive)).sum();
+        let after = pieces.into_iter().map(|mut piece| {
+            reorder(&mut piece.primitive);
+            transformed(&piece.primitive)
+        });
+        let after: f64 = after.sum();
+        println!("{name}: {before:.2} vertices transformed per triangle, {after:.2} after reordering");
+        assert!(after < 0.8 && after <= before, "{name}: {after}");
     }
 }
 

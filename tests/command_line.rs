@@ -44,7 +44,7 @@ fn receiver(files: usize, pause: Duration) -> (SocketAddr, mpsc::Receiver<usize>
     (address, heard)
 }
 
-const COMMANDS: [&str; 7] = ["host", "join", "demo", "send", "check", "completions", "man"];
+const COMMANDS: [&str; 8] = ["host", "join", "demo", "send", "check", "pack", "completions", "man"];
 
 #[test]
 fn help_goes_to_standard_output_without_colours() {

@@ -50,7 +50,7 @@ fn a_large_model_reaches_a_guest_unchanged() {
         None => (quad(folder.path(), "surface.glb"), 2),
     };
     let (host, port) = Participant::host(&[text(&file), "--name", "Ada"]);
-    let mut guest = Participant::join(port, &["--name", "Bob"]);
+    let mut guest = Participant::join(port, &["--name", "Bob", "--exact"]);
     let offered = guest.wait_for("model_offered", |_| true);
     assert_eq!(offered["name"], json!(file.file_name().unwrap().to_str().unwrap()));
     let opened = guest.wait_for("model_opened", |_| true);
@@ -223,9 +223,17 @@ fn stats(host: &mut Participant, guest: &mut Participant) {
     let names = |stats: &Value| -> Vec<String> {
         stats["threads"].as_array().unwrap().iter().map(|n| n.as_str().unwrap().to_owned()).collect()
     };
-    for name in
-        ["meeting", "meeting-accept", "peer-1-read", "peer-1-write", "stdin", "store", "pack", "work-1"]
-    {
+    for name in [
+        "meeting",
+        "meeting-accept",
+        "peer-1-read",
+        "peer-1-write",
+        "stdin",
+        "store",
+        "pack-1",
+        "unpack-1",
+        "work-1",
+    ] {
         assert!(names(&stats).iter().any(|n| n == name), "{name}: {stats}");
     }
     guest.does(json!({ "command": "stats" }));

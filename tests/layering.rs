@@ -10,25 +10,26 @@ use std::{
 
 /// Each module of the crate and those that it may name besides itself.
 ///
-/// `main -> lib -> platform -> app -> {net, workers, model} -> {session, transfer} -> wire`,
+/// `main -> lib -> platform -> app -> {net, workers, model} -> {gestures -> session, transfer} -> {mesh, wire}`,
 /// `headless -> {net, workers, model}`; the small modules of layer 1 help each other.
 const ARROWS: &[(&str, &[&str])] = &[
     // Layer 0: pure.
     ("wire", &[]),
-    ("transfer", &["wire"]),
-    ("session", &["transfer", "wire"]),
+    ("mesh", &[]),
+    ("transfer", &["mesh", "wire"]),
+    ("session", &["mesh", "transfer", "wire"]),
     ("gestures", &["session"]),
     // Layer 1: threads and heavy work.
     ("threads", &[]),
     ("logbook", &[]),
     ("workers", &["threads"]),
     ("files", &[]),
-    ("model", &[]),
+    ("model", &["mesh"]),
     ("store", &["transfer"]),
-    ("net", &["files", "notice", "session", "store", "threads", "transfer", "wire"]),
+    ("net", &["files", "mesh", "notice", "session", "store", "threads", "transfer", "wire"]),
     ("notice", &["net", "opening", "session"]),
     ("settings", &["notice", "session", "threads", "wire"]),
-    ("opening", &["model", "notice", "session", "settings"]),
+    ("opening", &["mesh", "model", "notice", "session", "settings", "threads"]),
     ("motion", &["session"]),
     ("cli", &["transfer", "wire"]),
     ("demo", LAYER_1),
@@ -40,16 +41,17 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("main", EVERYTHING),
 ];
 const LAYER_1: &[&str] = &[
-    "demo", "files", "gestures", "logbook", "model", "motion", "net", "notice", "opening", "session",
+    "demo", "files", "gestures", "logbook", "mesh", "model", "motion", "net", "notice", "opening", "session",
     "settings", "store", "threads", "transfer", "wire", "workers",
 ];
 const LAYER_1_AND_APP: &[&str] = &[
-    "app", "demo", "files", "gestures", "logbook", "model", "motion", "net", "notice", "opening", "session",
-    "settings", "store", "threads", "transfer", "wire", "workers",
+    "app", "demo", "files", "gestures", "logbook", "mesh", "model", "motion", "net", "notice", "opening",
+    "session", "settings", "store", "threads", "transfer", "wire", "workers",
 ];
 const EVERYTHING: &[&str] = &[
-    "app", "cli", "demo", "files", "gestures", "headless", "logbook", "model", "motion", "net", "notice",
-    "opening", "platform", "session", "settings", "store", "threads", "transfer", "wire", "workers",
+    "app", "cli", "demo", "files", "gestures", "headless", "logbook", "mesh", "model", "motion", "net",
+    "notice", "opening", "platform", "session", "settings", "store", "threads", "transfer", "wire",
+    "workers",
 ];
 
 /// Paths that a layer may not name, as prefixes.
@@ -68,7 +70,7 @@ const MANY_LINES: usize = 500;
 fn bans(module: &str) -> Vec<&'static str> {
     let mut bans = Vec::new();
     match module {
-        "wire" | "session" | "transfer" | "gestures" => bans.extend(PURE_BANS),
+        "wire" | "mesh" | "session" | "transfer" | "gestures" => bans.extend(PURE_BANS),
         "app" | "platform" => bans.extend(SCREEN_BANS),
         _ => {}
     }

@@ -11,6 +11,8 @@ mod glb;
 mod process;
 #[path = "common/raw.rs"]
 mod raw;
+#[path = "common/sheet.rs"]
+mod sheet;
 
 use std::{
     collections::BTreeMap,
@@ -36,6 +38,43 @@ fn model(folder: &Path, name: &str) -> (PathBuf, Vec<u8>) {
     let path = folder.join(format!("{name}.glb"));
     std::fs::write(&path, &bytes).unwrap();
     (path, bytes)
+}
+
+/// A surface is sent in parts by default; a LookSee guest gets a standard GLB with
+/// the same triangles, and a guest that wants it exactly the very file.
+#[test]
+fn a_surface_reaches_everybody_each_in_their_way() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("surface.glb");
+    let file = sheet::sheet(200);
+    std::fs::write(&path, &file).unwrap();
+    let (mut host, port) = Participant::host(&["--name", "Ada"]);
+    let mut opener = Participant::join(port, &["--name", "Bob"]);
+    let reader = Participant::join(port, &["--name", "Cyd"]);
+    let mut looksee = RawPeer::join(port, &looksee_version("17"));
+    opener.does(json!({ "command": "open", "path": path }));
+    let (triangles, _) = sheet::counts(&file);
+    let mut received = Vec::new();
+    for participant in [&host, &reader] {
+        let told = participant.wait_for("model_received", |_| true);
+        assert_eq!((&told["method"], &told["exact"]), (&json!("mesh"), &json!(false)), "{told}");
+        assert!(told["wire_bytes"].as_u64().unwrap() * 4 < file.len() as u64, "{told}");
+        assert!(told["max_error"].as_f64().unwrap() > 0.0 && told["decode_seconds"].as_f64().unwrap() > 0.0);
+        assert!(participant.wait_for("model_part", |_| true)["vertices"].as_u64().unwrap() > 0);
+        let opened = participant.wait_for("model_opened", |_| true);
+        assert_eq!((&opened["triangles"], &opened["exact"]), (&json!(triangles), &json!(false)));
+        received.push(opened["model_id"].clone());
+    }
+    let copy = folder.path().join("copy.glb");
+    host.does(json!({ "command": "save", "model_id": received[0], "path": copy }));
+    assert_eq!(host.wait_for("saved", |_| true)["exact"], json!(false));
+    let saved = std::fs::read(&copy).unwrap();
+    assert_eq!(sheet::counts(&saved).0, triangles);
+    // One frame, the same file.
+    let Frame::Model(got) = looksee.wait_for(|frame| matches!(frame, Frame::Model(_))) else {
+        unreachable!()
+    };
+    assert!(got.glb == saved, "{} and {} bytes", got.glb.len(), saved.len());
 }
 
 /// What a LookSee peer knows of a meeting.

@@ -9,6 +9,9 @@
 )]
 
 #[allow(dead_code, reason = "shared between tests, each of which uses a part")]
+#[path = "common/glb.rs"]
+mod glb;
+#[allow(dead_code, reason = "shared between tests, each of which uses a part")]
 #[path = "common/meeting.rs"]
 mod meeting;
 #[allow(dead_code, reason = "shared between tests, each of which uses a part")]
@@ -17,6 +20,8 @@ mod recording;
 #[allow(dead_code, reason = "shared between tests, each of which uses a part")]
 #[path = "common/rng.rs"]
 mod rng;
+#[path = "common/sheet.rs"]
+mod sheet;
 
 #[path = "session/agreement.rs"]
 mod agreement;
@@ -28,6 +33,8 @@ mod guards;
 mod handshake;
 #[path = "session/joining.rs"]
 mod joining;
+#[path = "session/parts.rs"]
+mod parts;
 #[path = "session/presence.rs"]
 mod presence;
 #[path = "session/rejoining.rs"]

@@ -338,7 +338,7 @@ fn transfers_have_fixed_bytes() {
         r##""representations":[{"method":"raw","version":1},{"method":"gzip","version":1}]}"##,
     );
     let representation =
-        |method: &str| Representation { method: method.into(), version: 1, parameters: String::new() };
+        |method: &str| Representation { method: method.into(), version: 1, ..Representation::default() };
     let offer = Offer {
         model_id: "0RMIPDpN".into(),
         model_name: "spike.glb".into(),

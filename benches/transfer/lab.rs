@@ -60,7 +60,7 @@ struct Cli {
     /// So many of everything
     #[arg(long)]
     runs: Option<u64>,
-    /// Only these groups: beside, window, air, loopback, join, stopped, slow-frames
+    /// Only these groups: beside, parts, window, air, loopback, join, stopped, slow-frames
     #[arg(long, value_name = "GROUP", value_delimiter = ',')]
     groups: Vec<String>,
     /// Only the rows of these ways of sending: looksee, uncontrolled, convene, 'fixed 16 KiB'

@@ -284,6 +284,10 @@ pub enum Action {
     CancelModel(String),
     /// Take a model after all that was cancelled.
     WantModel(String),
+    /// Show all triangles of a model that was simplified, or the simplified ones again; here only.
+    ToggleDetail(String),
+    /// Play a model's animation, or stop it; here only.
+    ToggleAnimation(String),
     /// Give a private model to everybody.
     Share(String),
     /// Put all models into the relative places of their files.
@@ -412,6 +416,8 @@ pub enum Switch {
     ExactModels,
     /// Show how long frames take.
     FrameTime,
+    /// Show the lights that model files bring along.
+    FileLights,
     /// Show what the network does.
     Debugging,
     /// Look through the headset.
@@ -431,6 +437,7 @@ impl Switch {
             Self::OpenNewFiles => "open-new-files",
             Self::ExactModels => "exact-models",
             Self::FrameTime => "frame-time",
+            Self::FileLights => "file-lights",
             Self::Debugging => "debugging",
             Self::Headset => "headset",
             Self::RealRoom => "real-room",

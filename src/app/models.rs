@@ -8,7 +8,9 @@
 //! is. Its transform is the pose and the metres of its largest side; below it is
 //! one child with the model's own units, and below that the pieces.
 
+mod animate;
 mod decode;
+mod lights;
 mod material;
 mod mesh;
 mod open;
@@ -16,7 +18,8 @@ mod upload;
 
 use bevy::{platform::collections::HashMap, prelude::*};
 
-pub use decode::{Jobs, Shape};
+pub use animate::Motions;
+pub use decode::{Detail, Jobs, Shape};
 pub use open::{OpenAtStart, Opening};
 
 use super::{
@@ -34,12 +37,12 @@ pub(super) fn plugin(app: &mut App) {
             sync.run_if(resource_changed::<Meeting>).in_set(AppSystems::Receive).after(receive),
         )
         .add_systems(Update, place.in_set(AppSystems::Present))
-        .add_plugins((decode::plugin, upload::plugin, open::plugin));
+        .add_plugins((decode::plugin, upload::plugin, open::plugin, animate::plugin, lights::plugin));
 }
 
 /// An open model.
 #[derive(Component, Debug, Clone, PartialEq, Eq)]
-#[require(Stands, ModelState, Transform, Visibility::Hidden)]
+#[require(Stands, ModelState, Detail, Transform, Visibility::Hidden)]
 pub struct Model {
     /// Its id in the meeting.
     pub id: String,

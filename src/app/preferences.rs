@@ -132,6 +132,7 @@ fn act(
                     Switch::FrameTime => preferences.settings.frame_time,
                     Switch::RealRoom => preferences.settings.real_room,
                     Switch::SmoothEdges => preferences.settings.smooth_edges,
+                    Switch::FileLights => preferences.settings.file_lights,
                     Switch::Debugging | Switch::Headset => continue,
                 };
                 set(*switch, !on, &options, &mut receiving, &mut preferences, &mut outgoing);
@@ -178,6 +179,7 @@ fn set(
         Switch::FrameTime => preferences.change(|settings| settings.frame_time = on),
         Switch::RealRoom => preferences.change(|settings| settings.real_room = on),
         Switch::SmoothEdges => preferences.change(|settings| settings.smooth_edges = on),
+        Switch::FileLights => preferences.change(|settings| settings.file_lights = on),
         // The platform's, and the statistics'.
         Switch::Debugging | Switch::Headset => {}
     }

@@ -83,6 +83,14 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         ],
     ),
     (
+        "pack",
+        &[
+            example("Small, for programs that read meshopt", "convene pack map.glb small.glb"),
+            example("Quantized only", "convene pack --quantize map.glb small.glb"),
+            example("A .gltf with its files as one GLB", "convene pack --exact map.gltf map.glb"),
+        ],
+    ),
+    (
         "completions",
         &[
             example("bash", "convene completions bash > ~/.local/share/bash-completion/completions/convene"),

@@ -5,7 +5,8 @@ use std::{io::Write, time::Instant};
 use serde_json::{Value, json};
 
 use crate::{
-    session::{Body, Event, Placement, Pose},
+    mesh::{Decoded, Encoding},
+    session::{Body, Event, Placement, Pose, Way},
     threads,
 };
 
@@ -84,6 +85,22 @@ fn placement_json(placement: Placement) -> Value {
     json
 }
 
+/// All bytes of a model are here: which way they came, how many travelled, and what
+/// that lost.
+pub(super) fn received_json(model_id: &str, bytes: usize, way: &Way) -> Value {
+    let parts: serde_json::Map<String, Value> = Encoding::ALL
+        .iter()
+        .zip(way.parts)
+        .filter(|(_, count)| *count > 0)
+        .map(|(encoding, count)| (encoding.as_str().to_owned(), json!(count)))
+        .collect();
+    json!({
+        "model_id": model_id, "bytes": bytes, "method": way.method.as_str(), "wire_bytes": way.wire_bytes,
+        "exact": way.exact, "max_error": way.max_error, "parts": parts,
+        "decode_seconds": way.decoding.as_secs_f64(),
+    })
+}
+
 /// The name and the fields of an event; none for those that are told otherwise.
 pub(super) fn event_json(event: &Event) -> Option<(&'static str, Value)> {
     Some(match event {
@@ -112,7 +129,16 @@ pub(super) fn event_json(event: &Event) -> Option<(&'static str, Value)> {
             "model_progress",
             json!({ "model_id": model_id, "received": progress.received, "total": progress.total }),
         ),
+        // What it is comes with `model_received`, which is told elsewhere.
         Event::ModelReceived { .. } => return None,
+        Event::ModelPart { model_id, index, part } => {
+            let Decoded::Part(part) = &**part else { return None };
+            let told = json!({
+                "model_id": model_id, "index": index, "encoding": part.encoding.as_str(),
+                "vertices": part.positions.len(), "triangles": part.indices.len(), "max_error": part.max_error,
+            });
+            ("model_part", told)
+        }
         Event::ModelMoved { model_id, pose, scale, from } => {
             let mut json = pose_json(*pose);
             json["model_id"] = json!(model_id);

@@ -47,7 +47,7 @@ impl Component {
         }
     }
 
-    const fn bytes(self) -> usize {
+    pub(super) const fn bytes(self) -> usize {
         match self {
             Self::I8 | Self::U8 => 1,
             Self::I16 | Self::U16 => 2,
@@ -65,7 +65,7 @@ pub(super) struct Elements<'a> {
     stride: usize,
     pub(super) count: usize,
     pub(super) component: Component,
-    /// Components per element, 1 to 4.
+    /// Components per element, 1 to 4, or 16.
     pub(super) width: usize,
     pub(super) normalized: bool,
     sparse: Option<Sparse<'a>>,
@@ -94,6 +94,7 @@ impl<'a> Elements<'a> {
             "VEC2" => 2,
             "VEC3" => 3,
             "VEC4" => 4,
+            "MAT4" => 16,
             _ => return Err(format_fault(index, format!("type {}", quoted(kind)), "a mesh")),
         };
         let component = component(index, accessor.component_type)?;
@@ -136,6 +137,19 @@ impl<'a> Elements<'a> {
             });
         }
         Ok(elements)
+    }
+
+    /// Elements that lie elsewhere than their accessor says, one after the other.
+    pub(super) fn of_bytes(
+        index: usize,
+        bytes: &'a [u8],
+        component: Component,
+        width: usize,
+        normalized: bool,
+    ) -> Self {
+        let stride = (width * component.bytes()).max(1);
+        let count = bytes.len() / stride;
+        Self { index, bytes: Some(bytes), stride, count, component, width, normalized, sparse: None }
     }
 
     fn attach(
@@ -211,6 +225,15 @@ impl<'a> Elements<'a> {
             }
             Component::F32 => self.read(range, 1.0, f32::from_le_bytes).map(Colors::F32),
             Component::U32 => Err(self.unfit("colours")),
+        }
+    }
+
+    /// Elements of four small whole numbers: joints.
+    pub(super) fn numbers(&self, range: Range<usize>, wanted: &'static str) -> Result<Vec<[u16; 4]>, Fault> {
+        match (self.width, self.component) {
+            (4, Component::U8) => self.read(range, 0, |[byte]| u16::from(byte)),
+            (4, Component::U16) => self.read(range, 0, u16::from_le_bytes),
+            _ => Err(self.unfit(wanted)),
         }
     }
 

@@ -1,10 +1,12 @@
 //! The bytes that accessors and images lie in.
 
 use std::borrow::Cow;
+use std::cell::{Cell, OnceCell};
 
-use super::document::{Buffer, Document, Whole};
+use super::document::{Buffer, BufferView, Document, MeshoptView, Whole};
 use super::error::Fault;
 use super::limits::Limits;
+use super::meshopt;
 use super::uri::{self, Uri};
 use super::warnings::{Warnings, quoted};
 
@@ -12,6 +14,18 @@ use super::warnings::{Warnings, quoted};
 pub(super) struct Buffers<'a> {
     document: &'a Document<'a>,
     buffers: Vec<Result<Cow<'a, [u8]>, String>>,
+    /// Of each view: its bytes unpacked, if it is compressed and was asked for.
+    unpacked: Vec<OnceCell<Result<Vec<u8>, Refusal>>>,
+    /// Bytes that may still be unpacked.
+    left: Cell<u64>,
+    limit: u64,
+}
+
+/// Why a compressed view cannot be had.
+#[derive(Debug, Clone, Copy)]
+enum Refusal {
+    Damaged(&'static str),
+    TooLarge { needed: u64 },
 }
 
 /// A part of a buffer.
@@ -50,7 +64,14 @@ impl<'a> Buffers<'a> {
                 buffers.extend(bin.map(|bin| Ok(Cow::Borrowed(bin))));
             }
         }
-        Self { document, buffers }
+        let unpacked = document.buffer_views.iter().map(|_| OnceCell::new()).collect();
+        Self {
+            document,
+            buffers,
+            unpacked,
+            left: Cell::new(limits.max_unpacked_bytes),
+            limit: limits.max_unpacked_bytes,
+        }
     }
 
     pub(super) fn document(&self) -> &'a Document<'a> {
@@ -63,25 +84,74 @@ impl<'a> Buffers<'a> {
         let index = index.index();
         let unresolved = |what, index, count| Fault::Unresolved { what, index, count };
         let view = views.get(index).ok_or_else(|| unresolved("buffer view", index, views.len()))?;
-        let number = view.buffer.index();
+        let stride = view.byte_stride.map(|stride| stride.0).filter(|&stride| stride > 0);
+        let compressed = view.extensions.khr_meshopt.as_deref().or(view.extensions.ext_meshopt.as_deref());
+        if let Some(json) = compressed {
+            match self.unpack(index, json) {
+                Ok(bytes) => return Ok(View { bytes, stride }),
+                // Many files have a plain copy for those who cannot unpack.
+                Err(fault) => {
+                    return self.plain(index, view).map(|bytes| View { bytes, stride }).map_err(|_| fault);
+                }
+            }
+        }
+        self.plain(index, view).map(|bytes| View { bytes, stride })
+    }
+
+    fn plain(&self, index: usize, view: &BufferView) -> Result<&[u8], Fault> {
+        self.part(index, view.buffer, view.byte_offset.0, view.byte_length.map(|length| length.0))
+    }
+
+    /// A part of a buffer, to its end without a length.
+    fn part(&self, index: usize, buffer: Whole, start: u64, length: Option<u64>) -> Result<&[u8], Fault> {
+        let number = buffer.index();
         let buffer = match self.buffers.get(number) {
             Some(Ok(bytes)) => bytes,
             Some(Err(reason)) => return Err(Fault::Buffer { index: number, reason: reason.clone() }),
-            None => return Err(unresolved("buffer", number, self.buffers.len())),
+            None => {
+                return Err(Fault::Unresolved { what: "buffer", index: number, count: self.buffers.len() });
+            }
         };
         let available = buffer.len() as u64;
-        let start = view.byte_offset.0;
-        let end = match view.byte_length {
-            Some(length) => start.saturating_add(length.0),
-            None => available,
-        };
-        let bytes = slice(buffer, start, end).ok_or(Fault::TooShort {
+        let end = length.map_or(available, |length| start.saturating_add(length));
+        slice(buffer, start, end).ok_or(Fault::TooShort {
             what: "buffer view",
             index,
             needed: end,
             available,
-        })?;
-        Ok(View { bytes, stride: view.byte_stride.map(|stride| stride.0).filter(|&stride| stride > 0) })
+        })
+    }
+
+    /// The bytes of a compressed view, unpacked the first time they are asked for.
+    fn unpack(&self, index: usize, json: &MeshoptView) -> Result<&[u8], Fault> {
+        let what = "buffer view";
+        let cell =
+            self.unpacked.get(index).ok_or(Fault::Compressed { what, index, reason: "it does not exist" })?;
+        if cell.get().is_none() {
+            let data = self.part(index, json.buffer, json.byte_offset.0, Some(json.byte_length.0))?;
+            let unpacked = self.reserve(json).and_then(|(count, stride)| {
+                meshopt::decode(json, count, stride, data).map_err(Refusal::Damaged)
+            });
+            // Filled by nobody else: nothing here runs at the same time.
+            let _ = cell.set(unpacked);
+        }
+        match cell.get() {
+            Some(Ok(bytes)) => Ok(bytes),
+            Some(&Err(Refusal::Damaged(reason))) => Err(Fault::Compressed { what, index, reason }),
+            Some(&Err(Refusal::TooLarge { needed })) => {
+                Err(Fault::Unpacked { index, needed, limit: self.limit })
+            }
+            None => Err(Fault::Compressed { what, index, reason: "it was not unpacked" }),
+        }
+    }
+
+    /// Elements and their size, after taking their bytes from what is left.
+    fn reserve(&self, json: &MeshoptView) -> Result<(usize, usize), Refusal> {
+        let needed = json.count.0.saturating_mul(json.byte_stride.0);
+        let left = self.left.get().checked_sub(needed).ok_or(Refusal::TooLarge { needed })?;
+        self.left.set(left);
+        let number = |whole: Whole| usize::try_from(whole.0).map_err(|_| Refusal::TooLarge { needed });
+        Ok((number(json.count)?, number(json.byte_stride)?))
     }
 }
 

@@ -82,17 +82,27 @@ impl From<Bounds> for Extent {
     }
 }
 
-/// An item while the tree is built.
+/// An item while the tree is built. Not in vector registers' own types, which would
+/// take a third more of what is the most memory that opening a model needs.
 #[derive(Debug, Clone, Copy)]
 struct Item {
-    extent: Extent,
+    min: [f32; 3],
+    max: [f32; 3],
     corners: [u32; 3],
 }
 
 impl Item {
+    fn new(bounds: Bounds, corners: [u32; 3]) -> Self {
+        Self { min: bounds.min.to_array(), max: bounds.max.to_array(), corners }
+    }
+
+    fn extent(&self) -> Extent {
+        Extent { min: self.min.into(), max: self.max.into() }
+    }
+
     /// Twice the middle of the box: as good for comparing.
     fn center(&self) -> Vec3A {
-        self.extent.min + self.extent.max
+        Vec3A::from(self.min) + Vec3A::from(self.max)
     }
 }
 
@@ -120,7 +130,10 @@ impl Bvh {
             stack.push((children, from, left, depth + 1));
             stack.push((children + 1, middle, right, depth + 1));
         }
-        Self { nodes, items: items.iter().map(|item| item.corners).collect(), points, boxes }
+        // In the same memory.
+        let mut corners: Vec<[u32; 3]> = items.into_iter().map(|item| item.corners).collect();
+        corners.shrink_to_fit();
+        Self { nodes, items: corners, points, boxes }
     }
 
     /// The nearest point of the model on a ray, both in model space. The
@@ -130,7 +143,8 @@ impl Bvh {
         let direction = direction.try_normalize()?;
         let inverse = direction.recip();
         let mut nearest: Option<(f32, Vec3)> = None;
-        let mut limit = max_distance;
+        // A distance beyond all floats is none: points there are nowhere.
+        let mut limit = max_distance.min(f32::MAX);
         let mut stack = Vec::with_capacity(64);
         let root = self.nodes.first()?;
         stack.extend(root.enter(origin, inverse, limit).map(|distance| (distance, *root)));
@@ -186,7 +200,7 @@ fn flatten(model: &DecodedModel) -> (Vec<Item>, Vec<[f32; 3]>, Vec<Bounds>) {
         if primitive.topology != Topology::Triangles {
             let bounds = primitive.bounds.transformed(&transform);
             if let Ok(number) = u32::try_from(boxes.len()) {
-                items.push(Item { extent: bounds.into(), corners: [BOX, number, 0] });
+                items.push(Item::new(bounds, [BOX, number, 0]));
                 boxes.push(bounds);
             }
             continue;
@@ -203,7 +217,7 @@ fn flatten(model: &DecodedModel) -> (Vec<Item>, Vec<[f32; 3]>, Vec<Bounds>) {
             let bounds = Bounds { min: a.min(b).min(c), max: a.max(b).max(c) };
             // A corner that is no number would spoil every box above it.
             if bounds.is_finite() && i != BOX {
-                items.push(Item { extent: bounds.into(), corners: [i, j, k] });
+                items.push(Item::new(bounds, [i, j, k]));
             }
         }
     }
@@ -229,7 +243,7 @@ impl Part {
 
     fn with(self, item: &Item) -> Self {
         let center = item.center();
-        self.union(&Self { extent: item.extent, centers: Extent { min: center, max: center }, count: 1 })
+        self.union(&Self { extent: item.extent(), centers: Extent { min: center, max: center }, count: 1 })
     }
 
     fn union(self, other: &Self) -> Self {
@@ -393,12 +407,14 @@ mod tests {
             normals: None,
             colors: None,
             uvs: None,
+            uvs_1: None,
             bounds: Bounds::of_points(&positions),
             indices: (0..positions.len() as u32).collect(),
             positions,
             material: None,
         };
-        let instances = transforms.iter().map(|&transform| Instance { primitive: 0, transform }).collect();
+        let instances =
+            transforms.iter().map(|&transform| Instance { primitive: 0, transform, node: None }).collect();
         DecodedModel { primitives: vec![primitive], instances, ..DecodedModel::default() }
     }
 
@@ -458,6 +474,14 @@ mod tests {
         let hit = bvh.raycast(Vec3::new(0.25, 0.25, 5.0), Vec3::NEG_Z * 3.0, 10.0).unwrap();
         assert_eq!((hit.distance, hit.normal), (5.0, Vec3::Z));
         assert!(bvh.nodes.len() < 10_000);
+    }
+
+    #[test]
+    fn what_is_farther_than_floats_reach_is_not_hit() {
+        let far = vec![[-1.0, -1.0, -3.4e38], [1.0, 1.0, -3.3e38]];
+        let bvh = Bvh::build(&model(far, Topology::Lines, &[Affine3A::IDENTITY]));
+        assert!(bvh.raycast(Vec3::new(0.0, 0.0, 3e38), Vec3::NEG_Z, f32::INFINITY).is_none());
+        assert!(bvh.raycast(Vec3::ZERO, Vec3::NEG_Z, f32::INFINITY).is_some_and(|hit| hit.point.is_finite()));
     }
 
     #[test]

@@ -3,7 +3,9 @@
 use glam::{Affine3A, Vec3};
 
 use super::bounds::Bounds;
+use super::lights::Light;
 use super::material::Material;
+use super::motion::Motion;
 use super::texture::Texture;
 
 /// Everything of a file that is shown.
@@ -21,6 +23,10 @@ pub struct DecodedModel {
     pub materials: Vec<Material>,
     /// The textures that the materials of the primitives use.
     pub textures: Vec<Texture>,
+    /// The file's own lights; a meeting's room has others.
+    pub lights: Vec<Light>,
+    /// How it moves, if it does. What is shown without it is the state of rest.
+    pub motion: Option<Box<Motion>>,
     /// Union of every instance's transformed box, in model space.
     pub bounds: Bounds,
     /// What was left out or repaired, for a person to read.
@@ -98,6 +104,9 @@ pub struct Primitive {
     /// One per vertex: the set that the material's base colour texture uses, or
     /// that its other textures use if it has none. Not there without textures.
     pub uvs: Option<Vec<[f32; 2]>>,
+    /// One per vertex: the second set, for textures of the material that use another
+    /// set or another transform of it than the first.
+    pub uvs_1: Option<Vec<[f32; 2]>>,
     /// Three, two or one per triangle, line or point.
     pub indices: Vec<u32>,
     /// Index into [`DecodedModel::materials`]; glTF's default material if none.
@@ -172,6 +181,8 @@ pub struct Instance {
     pub primitive: usize,
     /// model_from_primitive, in glTF's space. Finite; may mirror, shear or be singular.
     pub transform: Affine3A,
+    /// The node of [`DecodedModel::motion`] that moves it; none if nothing does.
+    pub node: Option<usize>,
 }
 
 impl Instance {
@@ -204,7 +215,8 @@ mod tests {
 
     #[test]
     fn an_odd_number_of_negative_scales_flips_the_winding() {
-        let placed = |scale: Vec3| Instance { primitive: 0, transform: Affine3A::from_scale(scale) };
+        let placed =
+            |scale: Vec3| Instance { primitive: 0, transform: Affine3A::from_scale(scale), node: None };
         assert!(placed(Vec3::new(-1.0, 1.0, 1.0)).flips_winding());
         assert!(!placed(Vec3::new(-1.0, -1.0, 1.0)).flips_winding());
         assert!(placed(Vec3::splat(-1e-15)).flips_winding());

@@ -16,6 +16,12 @@ use serde::de::{self, Deserializer, IgnoredAny, Visitor};
 use super::error::DecodeError;
 use super::limits::Limits;
 
+mod extensions;
+mod motion;
+
+pub(super) use extensions::*;
+pub(super) use motion::{Animation, Channel, Motion, Skin, parse_motion};
+
 /// A whole number that may be written as a float without a fraction.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Whole(pub(super) u64);
@@ -67,13 +73,18 @@ pub(super) struct Document<'a> {
     pub(super) nodes: Vec<Node>,
     pub(super) meshes: Vec<Mesh>,
     pub(super) accessors: Vec<Accessor<'a>>,
-    pub(super) buffer_views: Vec<BufferView>,
+    #[serde(borrow)]
+    pub(super) buffer_views: Vec<BufferView<'a>>,
     /// None in old ChimeraX files, whose only buffer is the binary chunk.
     pub(super) buffers: Option<Vec<Buffer<'a>>>,
     pub(super) materials: Vec<Material<'a>>,
     pub(super) textures: Vec<Texture>,
     pub(super) images: Vec<Image<'a>>,
     pub(super) samplers: Vec<Sampler>,
+    /// Only whether there are any; read by [`parse_motion`].
+    pub(super) animations: Option<IgnoredAny>,
+    #[serde(borrow)]
+    pub(super) extensions: RootExtensions<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -96,6 +107,9 @@ pub(super) struct Node {
     pub(super) children: Vec<Whole>,
     pub(super) mesh: Option<Whole>,
     pub(super) skin: Option<Whole>,
+    /// Of the mesh's morph targets, in place of the mesh's own.
+    pub(super) weights: Option<Vec<f32>>,
+    pub(super) extensions: NodeExtensions,
     pub(super) matrix: Option<[f32; 16]>,
     pub(super) translation: Option<[f32; 3]>,
     pub(super) rotation: Option<[f32; 4]>,
@@ -106,6 +120,7 @@ pub(super) struct Node {
 #[serde(default)]
 pub(super) struct Mesh {
     pub(super) primitives: Vec<Primitive>,
+    pub(super) weights: Vec<f32>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -115,8 +130,8 @@ pub(super) struct Primitive {
     pub(super) indices: Option<Whole>,
     pub(super) material: Option<Whole>,
     pub(super) mode: Option<Whole>,
-    /// Only whether there are any: morph targets are not shown.
-    pub(super) targets: Option<IgnoredAny>,
+    pub(super) targets: Vec<Attributes>,
+    pub(super) extensions: PrimitiveExtensions,
 }
 
 /// Only the attributes that are shown; further sets are left out quietly.
@@ -130,18 +145,8 @@ pub(super) struct Attributes {
     pub(super) texcoord_1: Option<Whole>,
     pub(super) texcoord_2: Option<Whole>,
     pub(super) texcoord_3: Option<Whole>,
-}
-
-impl Attributes {
-    pub(super) fn texcoord(&self, set: u32) -> Option<Whole> {
-        match set {
-            0 => self.texcoord_0,
-            1 => self.texcoord_1,
-            2 => self.texcoord_2,
-            3 => self.texcoord_3,
-            _ => None,
-        }
-    }
+    pub(super) joints_0: Option<Whole>,
+    pub(super) weights_0: Option<Whole>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -175,11 +180,13 @@ pub(super) struct SparsePart {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(super) struct BufferView {
+pub(super) struct BufferView<'a> {
     pub(super) buffer: Whole,
     pub(super) byte_offset: Whole,
     pub(super) byte_length: Option<Whole>,
     pub(super) byte_stride: Option<Whole>,
+    #[serde(borrow)]
+    pub(super) extensions: BufferViewExtensions<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -203,6 +210,7 @@ pub(super) struct Image<'a> {
 pub(super) struct Texture {
     pub(super) sampler: Option<Whole>,
     pub(super) source: Option<Whole>,
+    pub(super) extensions: TextureExtensions,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -240,31 +248,6 @@ pub(super) struct MetallicRoughness {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct MaterialExtensions {
-    #[serde(rename = "KHR_materials_unlit")]
-    pub(super) unlit: Option<IgnoredAny>,
-    #[serde(rename = "KHR_materials_emissive_strength")]
-    pub(super) emissive_strength: Option<EmissiveStrength>,
-    #[serde(rename = "KHR_materials_pbrSpecularGlossiness")]
-    pub(super) specular_glossiness: Option<Box<SpecularGlossiness>>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(super) struct EmissiveStrength {
-    pub(super) emissive_strength: Option<f32>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(super) struct SpecularGlossiness {
-    pub(super) diffuse_factor: Option<[f32; 4]>,
-    pub(super) diffuse_texture: Option<TextureInfo>,
-    pub(super) glossiness_factor: Option<f32>,
-}
-
-#[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct TextureInfo {
     pub(super) index: Option<Whole>,
@@ -274,22 +257,6 @@ pub(super) struct TextureInfo {
     /// Of an occlusion texture.
     pub(super) strength: Option<f32>,
     pub(super) extensions: TextureInfoExtensions,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct TextureInfoExtensions {
-    #[serde(rename = "KHR_texture_transform")]
-    pub(super) transform: Option<TextureTransform>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(super) struct TextureTransform {
-    pub(super) offset: [f32; 2],
-    pub(super) rotation: f32,
-    pub(super) scale: Option<[f32; 2]>,
-    pub(super) tex_coord: Option<Whole>,
 }
 
 /// Refuses a description that would cost much more memory parsed than as text.
@@ -313,9 +280,13 @@ pub(super) fn check_size(json: &[u8], limits: &Limits) -> Result<(), DecodeError
 /// Parses the description after [`check_size`]. Depth is bounded by serde_json (128).
 pub(super) fn parse<'a>(json: &'a [u8], limits: &Limits) -> Result<Document<'a>, DecodeError> {
     check_size(json, limits)?;
-    // GLB pads with spaces, but zeros are seen too.
+    Ok(serde_json::from_slice(without_padding(json))?)
+}
+
+/// GLB pads with spaces, but zeros are seen too.
+fn without_padding(json: &[u8]) -> &[u8] {
     let end = json.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
-    Ok(serde_json::from_slice(json.get(..end).unwrap_or(json))?)
+    json.get(..end).unwrap_or(json)
 }
 
 #[cfg(test)]

@@ -35,9 +35,14 @@ pub enum DecodeError {
     /// The file requires an extension of glTF that is not supported.
     #[error("the file requires the extension {0}, which this version cannot read")]
     Extension(String),
-    /// The file requires a compression that is not supported.
-    #[error("the file uses compression {0}, which this version cannot read")]
-    Compression(String),
+    /// Decoding took longer than [`Limits::max_time`](super::Limits::max_time).
+    #[error("decoding took {spent:.1} s so far, more than the limit of {limit:.1} s")]
+    TooSlow {
+        /// Seconds spent.
+        spent: f64,
+        /// The limit, in seconds.
+        limit: f64,
+    },
     /// The file was read, but nothing in it can be shown.
     #[error("nothing to show: {0}")]
     Nothing(String),
@@ -107,6 +112,20 @@ pub(super) enum Fault {
     TooFew(&'static str),
     #[error("buffer {index}: {reason}")]
     Buffer { index: usize, reason: String },
+    #[error("{what} {index}: {reason}")]
+    Compressed { what: &'static str, index: usize, reason: &'static str },
+    #[error(
+        "buffer view {index} unpacks to {needed} bytes: with those before it more than the limit of {limit}"
+    )]
+    Unpacked { index: usize, needed: u64, limit: u64 },
+    #[error("its Draco data cannot be read: {0}")]
+    Draco(String),
+    #[error("its joints are not nodes of the scene")]
+    Joints,
+    #[error("its keys do not fit together")]
+    Keys,
+    #[error("all animations have more than the limit of {limit} numbers")]
+    TooManyKeys { limit: u64 },
     #[error("{0}")]
     Image(String),
 }

@@ -6,31 +6,35 @@ use super::warnings::{Warnings, quoted};
 
 /// Read in full.
 const READ: &[&str] = &[
-    "KHR_mesh_quantization",
-    "KHR_materials_unlit",
+    "EXT_mesh_gpu_instancing",
+    "EXT_meshopt_compression",
+    "EXT_texture_webp",
+    "KHR_draco_mesh_compression",
+    "KHR_lights_punctual",
     "KHR_materials_emissive_strength",
+    "KHR_materials_pbrSpecularGlossiness",
+    "KHR_materials_unlit",
+    "KHR_mesh_quantization",
+    "KHR_meshopt_compression",
     "KHR_texture_transform",
 ];
-
-/// Ways of storing geometry smaller that cannot be read. Files may offer a plain copy beside.
-const COMPRESSION: &[&str] =
-    &["KHR_draco_mesh_compression", "EXT_meshopt_compression", "KHR_meshopt_compression"];
 
 /// Without these a model looks a little different, but is all there.
 const APPEARANCE: &[&str] = &[
     "KHR_animation_pointer",
-    "KHR_lights_punctual",
     "KHR_materials_anisotropy",
     "KHR_materials_clearcoat",
+    "KHR_materials_diffuse_transmission",
     "KHR_materials_dispersion",
     "KHR_materials_ior",
     "KHR_materials_iridescence",
-    "KHR_materials_pbrSpecularGlossiness",
     "KHR_materials_sheen",
     "KHR_materials_specular",
     "KHR_materials_transmission",
     "KHR_materials_variants",
     "KHR_materials_volume",
+    "KHR_techniques_webgl",
+    "KHR_texture_basisu",
     "KHR_xmp",
     "KHR_xmp_json_ld",
     "EXT_lights_image_based",
@@ -38,11 +42,7 @@ const APPEARANCE: &[&str] = &[
 
 /// Refuses a file that requires what cannot be read, and warns of what is left out.
 pub(super) fn check(document: &Document, warnings: &mut Warnings) -> Result<(), DecodeError> {
-    // Compression first: it is what a person can do something about.
     let required = || document.extensions_required.iter().map(|name| name.0.as_ref());
-    if let Some(name) = required().find(|name| COMPRESSION.contains(name)) {
-        return Err(DecodeError::Compression(name.to_owned()));
-    }
     if let Some(name) = required().find(|name| !READ.contains(name) && !APPEARANCE.contains(name)) {
         return Err(DecodeError::Extension(quoted(name)));
     }
@@ -66,15 +66,10 @@ mod tests {
 
     #[test]
     fn required_extensions_are_named() {
-        let (result, _) =
-            checked(r#"{"extensionsRequired":["KHR_mesh_quantization","KHR_draco_mesh_compression"]}"#);
+        let (result, _) = checked(r#"{"extensionsRequired":["KHR_mesh_quantization","X_new"]}"#);
         let text = result.unwrap_err().to_string();
-        assert_eq!(
-            text,
-            "the file uses compression KHR_draco_mesh_compression, which this version cannot read"
-        );
-        let (result, _) = checked(r#"{"extensionsRequired":["X_new"]}"#);
-        assert!(result.unwrap_err().to_string().contains("X_new"));
+        assert_eq!(text, "the file requires the extension X_new, which this version cannot read");
+        assert!(checked(r#"{"extensionsRequired":["KHR_draco_mesh_compression"]}"#).0.is_ok());
     }
 
     #[test]

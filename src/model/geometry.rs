@@ -7,11 +7,15 @@ use super::bounds::Bounds;
 use super::buffers::Buffers;
 use super::decoded::{Colors, Primitive, Topology};
 use super::document::{self, Whole};
+use super::draco::Draco;
 use super::error::{DecodeError, Fault};
 use super::limits::Limits;
+use super::motion::RigData;
 use super::topology::Mode;
 use super::warnings::Warnings;
 use super::{material, normals};
+
+mod deform;
 
 /// How far a normal's squared length may be from 1 before it is worth a warning:
 /// signed bytes are about 1 % off.
@@ -40,7 +44,7 @@ pub(super) struct Spent {
 }
 
 impl Spent {
-    fn vertices(&mut self, count: usize, limits: &Limits) -> Result<(), Failure> {
+    pub(super) fn vertices(&mut self, count: usize, limits: &Limits) -> Result<(), Failure> {
         self.vertices = self.vertices.saturating_add(count as u64);
         within("vertices", self.vertices, limits.max_vertices).map_err(Failure::Stop)
     }
@@ -75,11 +79,34 @@ impl Reader<'_> {
         &mut self,
         json: &document::Primitive,
         warnings: &mut Warnings,
-    ) -> Result<Primitive, Failure> {
-        let mode = Mode::from_gltf(json.mode.map_or(4, |mode| mode.0))?;
-        let position = json.attributes.position.ok_or(Fault::NoPositions)?;
-        let position = Elements::find(self.buffers, position)?;
-        let (mut indices, range) = self.indices(json.indices, mode, position.count, warnings)?;
+    ) -> Result<(Primitive, RigData), Failure> {
+        let draco = match &json.extensions.draco {
+            Some(draco) => match Draco::decode(self.buffers, draco, self.limits) {
+                Ok(decoded) => Some((decoded, &draco.attributes)),
+                // A file may have a plain copy for those who cannot decompress.
+                Err(fault) => {
+                    self.plain_copy(json).ok_or(fault)?;
+                    warnings.push("Draco data is damaged: the plain copy beside it is shown");
+                    None
+                }
+            },
+            None => None,
+        };
+        let mode = if draco.is_some() {
+            Mode::Triangles
+        } else {
+            Mode::from_gltf(json.mode.map_or(4, |mode| mode.0))?
+        };
+        let mut source = Attributes { buffers: self.buffers, draco: draco.as_ref(), count: 0, range: 0..0 };
+        let position = source.locate(json, |all| all.position)?.ok_or(Fault::NoPositions)?;
+        source.count = position.count;
+        let (mut indices, range) = match &draco {
+            Some((draco, _)) => {
+                self.spent.elements(mode, draco.indices.len() as u64, self.limits)?;
+                (draco.indices.clone(), 0..draco.vertices)
+            }
+            None => self.indices(json.indices, mode, position.count, warnings)?,
+        };
         let rest = mode.to_list(&mut indices);
         if rest > 0 {
             warnings.push(format_args!("{rest} vertices at the end make no whole {}", mode.element_name()));
@@ -87,8 +114,12 @@ impl Reader<'_> {
         if indices.is_empty() {
             return Err(Fault::TooFew(mode.element_name()).into());
         }
-        self.spent.vertices(range.len(), self.limits)?;
-        let attributes = Attributes { buffers: self.buffers, count: position.count, range: range.clone() };
+        if let Some(&index) = indices.iter().max().filter(|&&max| max as usize >= range.len()) {
+            return Err(Fault::IndexOutOfRange { index, count: range.len() }.into());
+        }
+        self.spent.vertices(range.len().saturating_mul(1 + json.targets.len()), self.limits)?;
+        source.range = range.clone();
+        let attributes = source;
         let material = self.material(json, warnings);
         let positions: Vec<[f32; 3]> = position.floats(range, "positions")?;
         if !all_finite(positions.as_flattened()) {
@@ -98,20 +129,32 @@ impl Reader<'_> {
             warnings.push("positions are integers, but KHR_mesh_quantization is not declared");
         }
         let bounds = Bounds::of_points(&positions);
-        let mut normals = attributes.normals(json.attributes.normal, warnings)?;
+        let mut normals = attributes.normals(json, warnings)?;
         if normals.is_none() && mode.topology() == Topology::Triangles {
             normals = Some(normals::smooth(&positions, &indices, bounds.largest_side()));
         }
-        Ok(Primitive {
+        let rig = attributes.rig(json, warnings)?;
+        let [uvs, uvs_1] = attributes.uvs(json, warnings)?;
+        let primitive = Primitive {
             topology: mode.topology(),
             normals,
-            colors: attributes.colors(json.attributes.color_0, warnings)?,
-            uvs: attributes.uvs(json, warnings)?,
+            colors: attributes.colors(json, warnings)?,
+            uvs,
+            uvs_1,
             positions,
             indices,
             material,
             bounds,
-        })
+        };
+        Ok((primitive, rig))
+    }
+
+    /// Whether there is something to fall back to.
+    fn plain_copy(&self, json: &document::Primitive) -> Option<()> {
+        let accessors = &self.buffers.document().accessors;
+        let stored =
+            |accessor: Whole| accessors.get(accessor.index()).is_some_and(|a| a.buffer_view.is_some());
+        (stored(json.attributes.position?) && json.indices.is_none_or(stored)).then_some(())
     }
 
     /// The indices, and the range of vertices that they need. Many primitives may
@@ -164,32 +207,55 @@ impl Reader<'_> {
     }
 }
 
-/// The attributes beside the positions.
+/// Where a primitive's attributes come from.
 struct Attributes<'a> {
     buffers: &'a Buffers<'a>,
+    /// Decompressed ones come first, by the numbers that the extension gives.
+    draco: Option<&'a (Draco, &'a document::Attributes)>,
     /// Vertices in the file.
     count: usize,
     /// Those that are wanted.
     range: Range<usize>,
 }
 
+/// Picks one attribute of a list of them.
+type Pick = fn(&document::Attributes) -> Option<Whole>;
+
 impl<'a> Attributes<'a> {
-    fn find(&self, accessor: Whole, what: &'static str) -> Result<Elements<'a>, Fault> {
-        let elements = Elements::find(self.buffers, accessor)?;
-        if elements.count == self.count {
-            Ok(elements)
-        } else {
-            Err(Fault::CountMismatch { what, found: elements.count, wanted: self.count })
+    /// An attribute, if the primitive has it.
+    fn locate(&self, json: &document::Primitive, pick: Pick) -> Result<Option<Elements<'a>>, Fault> {
+        let Some(accessor) = pick(&json.attributes) else { return Ok(None) };
+        if let Some((draco, numbers)) = self.draco
+            && let Some(number) = pick(numbers)
+        {
+            let json = self.buffers.document().accessors.get(accessor.index());
+            let normalized = json.is_some_and(|json| json.normalized);
+            return draco.elements(number.0, accessor.index(), normalized).map(Some);
+        }
+        Elements::find(self.buffers, accessor).map(Some)
+    }
+
+    /// One with as many elements as there are vertices.
+    fn find(
+        &self,
+        json: &document::Primitive,
+        pick: Pick,
+        what: &'static str,
+    ) -> Result<Option<Elements<'a>>, Fault> {
+        match self.locate(json, pick)? {
+            Some(elements) if elements.count != self.count => {
+                Err(Fault::CountMismatch { what, found: elements.count, wanted: self.count })
+            }
+            found => Ok(found),
         }
     }
 
     fn normals(
         &self,
-        accessor: Option<Whole>,
+        json: &document::Primitive,
         warnings: &mut Warnings,
     ) -> Result<Option<Vec<[f32; 3]>>, Fault> {
-        let Some(accessor) = accessor else { return Ok(None) };
-        let elements = self.find(accessor, "normals")?;
+        let Some(elements) = self.find(json, |all| all.normal, "normals")? else { return Ok(None) };
         let read = elements.floats(self.range.clone(), "normals");
         let Some(normals) = or_warn(read, warnings)? else { return Ok(None) };
         if !all_finite(normals.as_flattened()) {
@@ -207,9 +273,8 @@ impl<'a> Attributes<'a> {
         Ok(Some(normals))
     }
 
-    fn colors(&self, accessor: Option<Whole>, warnings: &mut Warnings) -> Result<Option<Colors>, Fault> {
-        let Some(accessor) = accessor else { return Ok(None) };
-        let elements = self.find(accessor, "colours")?;
+    fn colors(&self, json: &document::Primitive, warnings: &mut Warnings) -> Result<Option<Colors>, Fault> {
+        let Some(elements) = self.find(json, |all| all.color_0, "colours")? else { return Ok(None) };
         let Some(mut colors) = or_warn(elements.colors(self.range.clone()), warnings)? else {
             return Ok(None);
         };
@@ -222,7 +287,6 @@ impl<'a> Attributes<'a> {
             for value in colors.as_flattened_mut() {
                 if !(0.0..=1.0).contains(value) {
                     odd = true;
-
                     *value = if value.is_nan() { 0.0 } else { value.clamp(0.0, 1.0) };
                 }
             }
@@ -233,21 +297,41 @@ impl<'a> Attributes<'a> {
         Ok(Some(colors))
     }
 
+    /// The coordinates that the material's textures use, transformed as they say.
     fn uvs(
         &self,
         json: &document::Primitive,
         warnings: &mut Warnings,
-    ) -> Result<Option<Vec<[f32; 2]>>, Fault> {
+    ) -> Result<[Option<Vec<[f32; 2]>>; 2], Fault> {
         let materials = &self.buffers.document().materials;
         let material = json.material.and_then(|material| materials.get(material.index()));
-        let Some(set) = material.and_then(material::uv_set) else { return Ok(None) };
-        let Some(accessor) = json.attributes.texcoord(set) else {
-            warnings.push(format_args!("a texture needs TEXCOORD_{set}, which the mesh has not"));
+        let [first, second] = material.map_or([None; 2], material::channels);
+        Ok([self.channel(json, first, warnings)?, self.channel(json, second, warnings)?])
+    }
+
+    fn channel(
+        &self,
+        json: &document::Primitive,
+        channel: Option<material::Channel>,
+        warnings: &mut Warnings,
+    ) -> Result<Option<Vec<[f32; 2]>>, Fault> {
+        let Some(channel) = channel else { return Ok(None) };
+        let pick: Pick = match channel.set {
+            0 => |all| all.texcoord_0,
+            1 => |all| all.texcoord_1,
+            2 => |all| all.texcoord_2,
+            3 => |all| all.texcoord_3,
+            _ => |_| None,
+        };
+        let Some(elements) = self.find(json, pick, "texture coordinates")? else {
+            warnings.push(format_args!("a texture needs TEXCOORD_{}, which the mesh has not", channel.set));
             return Ok(None);
         };
-        let uvs =
-            self.find(accessor, "texture coordinates")?.floats(self.range.clone(), "texture coordinates");
+        let uvs = elements.floats(self.range.clone(), "texture coordinates");
         let Some(mut uvs) = or_warn(uvs, warnings)? else { return Ok(None) };
+        if !channel.is_plain() {
+            channel.apply(&mut uvs);
+        }
         if !all_finite(uvs.as_flattened()) {
             warnings.push("a texture coordinate is not a finite number");
             for value in uvs.as_flattened_mut().iter_mut().filter(|value| !value.is_finite()) {

@@ -2,6 +2,9 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use super::error::DecodeError;
 
 /// Upper limits on what one model file may make the decoder read, allocate or
 /// produce. Beyond one of them decoding ends with an error that names it.
@@ -37,7 +40,15 @@ pub struct Limits {
     pub max_image_bytes: u64,
     /// Bytes of all textures together, 4 per pixel, after scaling down. 1 GiB.
     pub max_texture_bytes: u64,
+    /// Bytes that compressed buffer views (meshopt) may unpack to, all together. 1 GiB.
+    pub max_unpacked_bytes: u64,
+    /// Time that decoding may take, looked at where it looks at [`Cancel`]. 60 s.
+    pub max_time: Duration,
 }
+
+/// Triangles that a headset draws of one model, if nobody says otherwise: twice each
+/// frame, once for each eye, they are what it just can.
+pub const HEADSET_TRIANGLES: u64 = 1_000_000;
 
 impl Default for Limits {
     fn default() -> Self {
@@ -53,6 +64,8 @@ impl Default for Limits {
             max_texture_side: 8192,
             max_image_bytes: 512 << 20,
             max_texture_bytes: 1 << 30,
+            max_unpacked_bytes: 1 << 30,
+            max_time: Duration::from_secs(60),
         }
     }
 }
@@ -69,6 +82,7 @@ impl Limits {
             max_texture_side: 2048,
             max_image_bytes: 256 << 20,
             max_texture_bytes: 256 << 20,
+            max_unpacked_bytes: 256 << 20,
             ..Self::default()
         }
     }
@@ -93,6 +107,32 @@ impl Cancel {
     }
 }
 
+/// What a decoder looks at now and then to know whether to go on.
+#[derive(Debug)]
+pub(super) struct Watch<'a> {
+    cancel: &'a Cancel,
+    start: Instant,
+    limit: Duration,
+}
+
+impl<'a> Watch<'a> {
+    pub(super) fn new(cancel: &'a Cancel, limits: &Limits) -> Self {
+        Self { cancel, start: Instant::now(), limit: limits.max_time }
+    }
+
+    /// An error if the work is to stop.
+    pub(super) fn check(&self) -> Result<(), DecodeError> {
+        let spent = self.start.elapsed();
+        if self.cancel.is_cancelled() {
+            return Err(DecodeError::Cancelled);
+        }
+        if spent > self.limit {
+            return Err(DecodeError::TooSlow { spent: spent.as_secs_f64(), limit: self.limit.as_secs_f64() });
+        }
+        Ok(())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -104,5 +144,17 @@ mod tests {
         assert!(!other.is_cancelled());
         cancel.cancel();
         assert!(other.is_cancelled());
+    }
+
+    #[test]
+    fn the_watch_says_why() {
+        let cancel = Cancel::default();
+        let late = Limits { max_time: Duration::ZERO, ..Limits::default() };
+        let watch = Watch::new(&cancel, &late);
+        std::thread::sleep(Duration::from_millis(1));
+        assert!(watch.check().unwrap_err().to_string().ends_with("more than the limit of 0.0 s"));
+        assert!(Watch::new(&cancel, &Limits::default()).check().is_ok());
+        cancel.cancel();
+        assert!(matches!(watch.check(), Err(DecodeError::Cancelled)));
     }
 }

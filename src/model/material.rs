@@ -1,6 +1,7 @@
 //! How surfaces look.
 
 use super::document::{self, Document, TextureInfo, Whole};
+use super::glossiness::{self, Glossiness};
 use super::warnings::Warnings;
 
 /// A glTF material. Colours are linear.
@@ -69,66 +70,105 @@ pub enum Alpha {
     Blend,
 }
 
-/// A texture as a material uses it.
+/// A texture as a material uses it. Transforms of texture coordinates
+/// (`KHR_texture_transform`) are already in the coordinates.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TextureRef {
     /// Index into [`DecodedModel::textures`](super::DecodedModel::textures).
     pub texture: usize,
-    /// The file's TEXCOORD set; the same for all textures of a material, and the
-    /// one that [`Primitive::uvs`](super::Primitive::uvs) holds.
+    /// 0 for [`Primitive::uvs`](super::Primitive::uvs), 1 for
+    /// [`Primitive::uvs_1`](super::Primitive::uvs_1).
     pub uv_set: u32,
-    /// Added to texture coordinates, after rotating (`KHR_texture_transform`).
-    pub offset: [f32; 2],
-    /// Counter-clockwise about the origin of texture coordinates, in radians.
-    pub rotation: f32,
-    /// Multiplied with texture coordinates, before rotating.
-    pub scale: [f32; 2],
 }
 
-/// The TEXCOORD set that the base colour texture uses, or the first of the others.
-pub(super) fn uv_set(material: &document::Material) -> Option<u32> {
+/// Texture coordinates as a texture uses them: a set of the file and a transform.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Channel {
+    /// Which TEXCOORD.
+    pub(super) set: u32,
+    offset: [f32; 2],
+    rotation: f32,
+    scale: [f32; 2],
+}
+
+impl Channel {
+    fn of(info: &TextureInfo) -> Self {
+        let transform = info.extensions.transform.as_ref();
+        let moved = transform.and_then(|transform| transform.tex_coord);
+        Self {
+            set: u32::try_from(moved.unwrap_or(info.tex_coord).0).unwrap_or(u32::MAX),
+            offset: transform.map_or([0.0; 2], |transform| transform.offset),
+            rotation: transform.map_or(0.0, |transform| transform.rotation),
+            scale: transform.and_then(|transform| transform.scale).unwrap_or([1.0; 2]),
+        }
+    }
+
+    /// Whether coordinates stay as they are.
+    pub(super) fn is_plain(&self) -> bool {
+        self.offset == [0.0; 2] && self.rotation == 0.0 && self.scale == [1.0; 2]
+    }
+
+    /// Scaled, then turned counter-clockwise (as seen in an image, whose v points down), then moved.
+    pub(super) fn apply(&self, uvs: &mut [[f32; 2]]) {
+        let (sin, cos) = self.rotation.sin_cos();
+        for uv in uvs {
+            let [u, v] = [uv[0] * self.scale[0], uv[1] * self.scale[1]];
+            *uv = [u * cos + v * sin + self.offset[0], v * cos - u * sin + self.offset[1]];
+        }
+    }
+}
+
+/// The coordinates that the material's textures use: the base colour's first, then
+/// the first different ones. Those of a third kind are left out.
+pub(super) fn channels(material: &document::Material) -> [Option<Channel>; 2] {
     let pbr = material.pbr_metallic_roughness.as_deref();
     let glossy = material.extensions.specular_glossiness.as_deref();
-    [
-        pbr.and_then(|pbr| pbr.base_color_texture.as_ref()),
+    let used = [
         glossy.and_then(|glossy| glossy.diffuse_texture.as_ref()),
-        material.emissive_texture.as_deref(),
-        pbr.and_then(|pbr| pbr.metallic_roughness_texture.as_ref()),
+        glossy.and_then(|glossy| glossy.specular_glossiness_texture.as_ref()),
+        pbr.and_then(|pbr| pbr.base_color_texture.as_ref()).filter(|_| glossy.is_none()),
+        pbr.and_then(|pbr| pbr.metallic_roughness_texture.as_ref()).filter(|_| glossy.is_none()),
         material.normal_texture.as_deref(),
+        material.emissive_texture.as_deref(),
         material.occlusion_texture.as_deref(),
-    ]
-    .into_iter()
-    .flatten()
-    .next()
-    .map(set_of)
+    ];
+    let mut channels = used.into_iter().flatten().map(Channel::of);
+    let first = channels.next();
+    [first, channels.find(|channel| Some(*channel) != first)]
 }
 
-fn set_of(info: &TextureInfo) -> u32 {
-    let moved = info.extensions.transform.as_ref().and_then(|transform| transform.tex_coord);
-    u32::try_from(moved.unwrap_or(info.tex_coord).0).unwrap_or(u32::MAX)
-}
-
-/// The file's materials, with its numbering. `texture` gives the number of a
+/// The file's materials, with its numbering, and the factors of those whose textures
+/// are still to be converted from `KHR_materials_pbrSpecularGlossiness`. `texture` gives the number of a
 /// texture of the file among those decoded, and decodes it the first time.
 pub(super) fn read(
     document: &Document,
     used: &[bool],
     mut texture: impl FnMut(Whole, &mut Warnings) -> Option<usize>,
     warnings: &mut Warnings,
-) -> Vec<Material> {
+) -> (Vec<Material>, Vec<Option<Glossiness>>) {
     let mut materials = Vec::with_capacity(document.materials.len());
+    let mut glossy_ones = vec![None; document.materials.len()];
     for (number, json) in document.materials.iter().enumerate() {
         if used.get(number).copied().unwrap_or(false) {
-            let set = uv_set(json);
-            materials.push(read_one(json, |info| {
-                if Some(set_of(info)) != set {
+            let channels = channels(json);
+            let mut find = |info: &TextureInfo| {
+                let channel = Some(Channel::of(info));
+                let Some(uv_set) = channels.iter().position(|known| *known == channel) else {
                     warnings.push(format_args!(
-                        "material {number} uses several sets of texture coordinates: one is shown"
+                        "material {number} uses more than two sets of texture coordinates: two are shown"
                     ));
                     return None;
-                }
-                texture_ref(info, texture(info.index?, warnings)?)
-            }));
+                };
+                let texture = texture(info.index?, warnings)?;
+                Some(TextureRef { texture, uv_set: u32::try_from(uv_set).unwrap_or(0) })
+            };
+            let mut material = read_one(json, &mut find);
+            if let Some(glossy) = json.extensions.specular_glossiness.as_deref()
+                && let Some(place) = glossy_ones.get_mut(number)
+            {
+                *place = specular_glossiness(glossy, &mut material, find);
+            }
+            materials.push(material);
             if let Some(mode) = json.alpha_mode.as_ref().map(|mode| mode.0.as_ref())
                 && !matches!(mode, "OPAQUE" | "MASK" | "BLEND")
             {
@@ -138,7 +178,7 @@ pub(super) fn read(
             materials.push(read_one(json, |_| None));
         }
     }
-    materials
+    (materials, glossy_ones)
 }
 
 fn read_one(
@@ -165,31 +205,48 @@ fn read_one(
     let strength = json.extensions.emissive_strength.as_ref().and_then(|strength| strength.emissive_strength);
     material.emissive =
         json.emissive_factor.unwrap_or_default().map(|v| v.max(0.0) * strength.unwrap_or(1.0).max(0.0));
+    // Who writes both means the second: it is what its own program shows.
+    if json.extensions.specular_glossiness.is_some() {
+        return material;
+    }
     if let Some(pbr) = &json.pbr_metallic_roughness {
         material.base_color = pbr.base_color_factor.unwrap_or([1.0; 4]).map(|v| fraction(Some(v)));
         material.metallic = fraction(pbr.metallic_factor);
         material.roughness = fraction(pbr.roughness_factor);
         material.base_color_texture = optional(pbr.base_color_texture.as_ref());
         material.metallic_roughness_texture = optional(pbr.metallic_roughness_texture.as_ref());
-    } else if let Some(glossy) = &json.extensions.specular_glossiness {
-        // Its highlights are not shown, but its colours are what a model is known by.
-        material.base_color = glossy.diffuse_factor.unwrap_or([1.0; 4]).map(|v| fraction(Some(v)));
-        material.base_color_texture = optional(glossy.diffuse_texture.as_ref());
-        material.metallic = 0.0;
-        material.roughness = 1.0 - fraction(glossy.glossiness_factor);
     }
     material
 }
 
-fn texture_ref(info: &TextureInfo, texture: usize) -> Option<TextureRef> {
-    let transform = info.extensions.transform.as_ref();
-    Some(TextureRef {
-        texture,
-        uv_set: set_of(info),
-        offset: transform.map_or([0.0; 2], |transform| transform.offset),
-        rotation: transform.map_or(0.0, |transform| transform.rotation),
-        scale: transform.and_then(|transform| transform.scale).unwrap_or([1.0; 2]),
-    })
+/// The older way to describe surfaces, as the newer one. Its texture is not
+/// converted here: see [`super::glossiness`].
+fn specular_glossiness(
+    json: &document::SpecularGlossiness,
+    material: &mut Material,
+    mut texture: impl FnMut(&TextureInfo) -> Option<TextureRef>,
+) -> Option<Glossiness> {
+    let diffuse = json.diffuse_factor.unwrap_or([1.0; 4]).map(|v| fraction(Some(v)));
+    let specular = json.specular_factor.unwrap_or([1.0; 3]).map(|v| fraction(Some(v)));
+    let glossiness = fraction(json.glossiness_factor);
+    material.base_color_texture = json.diffuse_texture.as_ref().and_then(&mut texture);
+    material.metallic_roughness_texture = json.specular_glossiness_texture.as_ref().and_then(&mut texture);
+    if material.metallic_roughness_texture.is_some() {
+        // The factors go into the textures, which are converted together.
+        (material.metallic, material.roughness) = (1.0, 1.0);
+        return Some(Glossiness { diffuse, specular, glossiness });
+    }
+    let [r, g, b, alpha] = diffuse;
+    let (color, metallic) = match material.base_color_texture {
+        // What the texture makes of it is not known here: its colours are what a model is known by.
+        Some(_) => ([r, g, b], 0.0),
+        None => glossiness::convert([r, g, b], specular),
+    };
+    let [r, g, b] = color;
+    material.base_color = [r, g, b, alpha];
+    material.metallic = metallic;
+    material.roughness = 1.0 - glossiness;
+    None
 }
 
 /// Within 0 and 1; 1 if not given.
@@ -206,7 +263,7 @@ mod tests {
         let mut warnings = Warnings::default();
         let json = format!("{{\"materials\":[{json}]}}");
         let document = document::parse(json.as_bytes(), &Limits::default()).unwrap();
-        let materials = read(&document, &[true], |texture, _| Some(texture.index() + 10), &mut warnings);
+        let (materials, _) = read(&document, &[true], |texture, _| Some(texture.index() + 10), &mut warnings);
         (materials, warnings.into_lines())
     }
 
@@ -231,12 +288,25 @@ mod tests {
         assert_eq!(material.alpha, Alpha::Mask(0.5));
         assert!(material.double_sided && material.unlit);
         assert_eq!(material.emissive, [3.0; 3]);
-        let base = material.base_color_texture.unwrap();
-        assert_eq!((base.texture, base.uv_set, base.scale), (11, 1, [2.0, 3.0]));
-        assert_eq!(material.normal_texture.unwrap().texture, 12);
-        // It uses another set of texture coordinates than the base colour.
+        assert_eq!(material.base_color_texture, Some(TextureRef { texture: 11, uv_set: 0 }));
+        // The same coordinates without the transform are others.
+        assert_eq!(material.normal_texture, Some(TextureRef { texture: 12, uv_set: 1 }));
+        // And those of another set would be a third kind.
         assert_eq!(material.occlusion_texture, None);
         assert_eq!(warnings.len(), 1);
+    }
+
+    #[test]
+    fn coordinates_are_scaled_turned_and_moved() {
+        let info = r#"{"extensions":{"KHR_texture_transform":
+            {"offset":[0.5,0.25],"rotation":1.5707964,"scale":[2,1],"texCoord":3}}}"#;
+        let channel = Channel::of(&serde_json::from_str(info).unwrap());
+        assert!(channel.set == 3 && !channel.is_plain());
+        let mut uvs = [[1.0, 0.0], [0.0, 1.0]];
+        channel.apply(&mut uvs);
+        for (found, expected) in uvs.as_flattened().iter().zip([0.5, -1.75, 1.5, 0.25]) {
+            assert!((found - expected).abs() < 1e-6, "{uvs:?}");
+        }
     }
 
     #[test]

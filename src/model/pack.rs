@@ -12,7 +12,7 @@ use std::path::{Component, Path, PathBuf};
 use serde_json::{Map, Value, json};
 use thiserror::Error;
 
-use super::container::{is_glb, without_byte_order_mark};
+use super::container::{self, Container, is_glb, without_byte_order_mark};
 use super::document;
 use super::error::DecodeError;
 use super::limits::Limits;
@@ -86,21 +86,30 @@ pub enum PackError {
     },
 }
 
-/// Reads a model from the disk: a `.glb` byte for byte, a `.gltf` packed into one
-/// GLB together with the buffers and images it names. Told apart by content.
+/// Reads a model from the disk: a `.glb` byte for byte, a `.gltf` (and a `.glb` that
+/// names other files) packed into one GLB together with the buffers and images it
+/// names. Told apart by content. An image that cannot be had is a warning.
 ///
 /// Whether the model can be shown is not looked at: see [`decode`](super::decode).
 ///
 /// # Errors
 /// If the file or a side file cannot be read, is too large (found out before it
-/// is read), is not glTF, or names something outside its folder.
+/// is read), is not glTF, or names a buffer outside its folder.
 pub fn read_model_file(path: &Path, limits: &Limits) -> Result<Packed, PackError> {
     let bytes = read_plain(path, 0, limits.max_bytes)?;
     let name = path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-    if is_glb(&bytes) {
-        return Ok(Packed { name, glb: bytes, warnings: Vec::new() });
-    }
-    let text = without_byte_order_mark(&bytes);
+    let mut bin = Vec::new();
+    let text = if is_glb(&bytes) {
+        match side_files(&bytes) {
+            Some(container) => {
+                bin.extend_from_slice(container.bin.unwrap_or_default());
+                container.json
+            }
+            None => return Ok(Packed { name, glb: bytes, warnings: Vec::new() }),
+        }
+    } else {
+        without_byte_order_mark(&bytes)
+    };
     if !text.trim_ascii_start().starts_with(b"{") {
         return Err(PackError::NotGltf);
     }
@@ -112,12 +121,23 @@ pub fn read_model_file(path: &Path, limits: &Limits) -> Result<Packed, PackError
         folder: path.parent().map_or_else(PathBuf::new, Path::to_owned),
         path,
         limit: limits.max_bytes,
-        bin: Vec::new(),
+        binary_chunk: !bin.is_empty(),
+        bin,
         files: HashMap::new(),
         warnings: Warnings::default(),
     };
     let glb = packer.pack(root)?;
     Ok(Packed { name, glb, warnings: packer.warnings.into_lines() })
+}
+
+/// The parts of a GLB that seems to name side files; none for nearly all.
+fn side_files(glb: &[u8]) -> Option<Container<'_>> {
+    let container = container::parse(glb, &mut Warnings::default()).ok()?;
+    // A guess by the text alone, so that large descriptions are not parsed twice.
+    let text = std::str::from_utf8(container.json).ok()?;
+    let mut after =
+        text.split("\"uri\"").skip(1).map(|rest| rest.trim_start_matches([':', ' ', '\t', '\n', '\r']));
+    after.any(|value| !value.starts_with("\"data:")).then_some(container)
 }
 
 /// Reads a plain file of at most `limit - before` bytes; `before` bytes were read from others.
@@ -158,6 +178,8 @@ struct Packer<'a> {
     folder: PathBuf,
     limit: u64,
     bin: Vec<u8>,
+    /// Whether `bin` begins with that of a GLB, which its first buffer then is.
+    binary_chunk: bool,
     /// Side files that are in already, by their true path.
     files: HashMap<PathBuf, Part>,
     warnings: Warnings,
@@ -203,6 +225,7 @@ impl Packer<'_> {
         for (index, buffer) in list.into_iter().enumerate() {
             match buffer.get("uri").and_then(Value::as_str) {
                 Some(uri) => places.push((0, self.load("buffer", index, uri)?.offset)),
+                None if index == 0 && self.binary_chunk => places.push((0, 0)),
                 // A placeholder, which a compression extension fills.
                 None => {
                     places.push((kept.len(), 0));
@@ -235,12 +258,14 @@ impl Packer<'_> {
             let Some(image) = image.as_object_mut() else { continue };
             let Some(Value::String(uri)) = image.get("uri") else { continue };
             let part = match self.load("image", index, uri) {
+                Ok(part) => part,
+                Err(error @ PackError::TooLarge { .. }) => return Err(error),
                 // A texture may be missing; a model without it can still be looked at.
-                Err(PackError::Embedded { what, index, reason }) => {
-                    self.warnings.push(format_args!("{what} {index}: {reason}"));
+                Err(error) => {
+                    self.warnings.push(format_args!("image {index} is not shown: {error}"));
+                    image.remove("uri");
                     continue;
                 }
-                loaded => loaded?,
             };
             let bytes = self.bin.get(part.offset..part.offset + part.length).unwrap_or_default();
             let mime = match bytes {

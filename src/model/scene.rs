@@ -11,8 +11,24 @@ use super::warnings::Warnings;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Placed {
     pub(super) mesh: usize,
+    /// None where no node places it.
+    pub(super) node: Option<usize>,
     /// model_from_mesh.
     pub(super) transform: Affine3A,
+}
+
+/// Where everything of the scene is.
+#[derive(Debug, Default)]
+pub(super) struct Placements {
+    pub(super) meshes: Vec<Placed>,
+    /// Numbers of lights, with model_from_light.
+    pub(super) lights: Vec<(usize, Affine3A)>,
+    /// model_from_node of each node of the file, if it is in the scene.
+    pub(super) nodes: Vec<Option<DAffine3>>,
+    /// The parent of each node in the scene.
+    pub(super) parents: Vec<Option<usize>>,
+    /// The nodes of the scene, parents before their children.
+    pub(super) order: Vec<usize>,
 }
 
 /// The meshes of the file's scene: its default one, else the first (every
@@ -21,7 +37,7 @@ pub(super) fn placements(
     document: &Document,
     limits: &Limits,
     warnings: &mut Warnings,
-) -> Result<Vec<Placed>, DecodeError> {
+) -> Result<Placements, DecodeError> {
     let nodes = &document.nodes;
     if nodes.len() > limits.max_nodes {
         let (count, limit) = (nodes.len() as u64, limits.max_nodes as u64);
@@ -30,28 +46,42 @@ pub(super) fn placements(
     if nodes.is_empty() && document.scenes.is_empty() && !document.meshes.is_empty() {
         warnings.push("no node places the meshes: each is shown at the origin");
         let all = 0..document.meshes.len().min(limits.max_instances);
-        return Ok(all.map(|mesh| Placed { mesh, transform: Affine3A::IDENTITY }).collect());
+        let meshes = all.map(|mesh| Placed { mesh, node: None, transform: Affine3A::IDENTITY }).collect();
+        return Ok(Placements { meshes, ..Placements::default() });
     }
     let roots = roots(document, warnings);
     let mut walk = Walk { nodes, met: vec![false; nodes.len()], stack: Vec::new(), warnings };
-    walk.push_all(&roots, DAffine3::IDENTITY, 0);
-    let mut placed = Vec::new();
-    while let Some(Visit { node: number, model_from_parent, depth }) = walk.stack.pop() {
+    walk.push_all(&roots, None, DAffine3::IDENTITY, 0);
+    let mut placed = Placements {
+        nodes: vec![None; nodes.len()],
+        parents: vec![None; nodes.len()],
+        ..Placements::default()
+    };
+    while let Some(Visit { node: number, parent, model_from_parent, depth }) = walk.stack.pop() {
         let Some(node) = nodes.get(number) else { continue };
         if depth > limits.max_depth {
             let (count, limit) = (depth as u64, limits.max_depth as u64);
             return Err(DecodeError::TooMany { what: "levels of nodes", count, limit });
         }
         let model_from_node = model_from_parent * local(number, node, walk.warnings);
+        placed.order.push(number);
+        if let Some(place) = placed.nodes.get_mut(number) {
+            *place = Some(model_from_node);
+        }
+        if let Some(place) = placed.parents.get_mut(number) {
+            *place = parent;
+        }
+        let transform = model_from_node.as_affine3a();
+        let light = node.extensions.light.as_ref().and_then(|light| light.light);
+        placed.lights.extend(light.filter(|_| transform.is_finite()).map(|light| (light.index(), transform)));
         if let Some(mesh) = node.mesh {
-            let transform = model_from_node.as_affine3a();
             if transform.is_finite() {
-                placed.push(Placed { mesh: mesh.index(), transform });
+                placed.meshes.push(Placed { mesh: mesh.index(), node: Some(number), transform });
             } else {
                 walk.warnings.fault(format_args!("node {number} is nowhere: its transform is not finite"));
             }
         }
-        walk.push_all(&node.children, model_from_node, depth + 1);
+        walk.push_all(&node.children, Some(number), model_from_node, depth + 1);
     }
     Ok(placed)
 }
@@ -67,19 +97,26 @@ struct Walk<'a> {
 
 struct Visit {
     node: usize,
+    parent: Option<usize>,
     model_from_parent: DAffine3,
     depth: usize,
 }
 
 impl Walk<'_> {
     /// The last pushed comes first, so they are pushed backwards.
-    fn push_all(&mut self, children: &[Whole], model_from_parent: DAffine3, depth: usize) {
+    fn push_all(
+        &mut self,
+        children: &[Whole],
+        parent: Option<usize>,
+        model_from_parent: DAffine3,
+        depth: usize,
+    ) {
         for child in children.iter().rev() {
             let node = child.index();
             match self.met.get_mut(node) {
                 Some(met) if !*met => {
                     *met = true;
-                    self.stack.push(Visit { node, model_from_parent, depth });
+                    self.stack.push(Visit { node, parent, model_from_parent, depth });
                 }
                 Some(_) => self.warnings.fault(format_args!(
                     "node {node} is in a loop or has more than one parent: it is shown once"
@@ -112,7 +149,7 @@ fn roots(document: &Document, warnings: &mut Warnings) -> Vec<Whole> {
 }
 
 /// parent_from_node. Twice the precision, because centring translations cancel large coordinates.
-fn local(number: usize, node: &Node, warnings: &mut Warnings) -> DAffine3 {
+pub(super) fn local(number: usize, node: &Node, warnings: &mut Warnings) -> DAffine3 {
     let wide = |v: [f32; 3]| Vec3::from(v).as_dvec3();
     if let Some(matrix) = node.matrix {
         let matrix = DMat4::from_cols_array(&matrix.map(f64::from));
@@ -142,7 +179,7 @@ mod tests {
     fn placed(json: &str, limits: &Limits) -> (Result<Vec<Placed>, DecodeError>, Vec<String>) {
         let mut warnings = Warnings::default();
         let document = document::parse(json.as_bytes(), limits).unwrap();
-        (placements(&document, limits, &mut warnings), warnings.into_lines())
+        (placements(&document, limits, &mut warnings).map(|placed| placed.meshes), warnings.into_lines())
     }
 
     #[test]
@@ -150,7 +187,7 @@ mod tests {
         let json = r#"{"scenes":[{"nodes":[0]}],"nodes":[{"translation":[1,2,3],"children":[1]},
             {"mesh":5,"scale":[2,2,2],"rotation":[0,0,0.70710678,0.70710678]},{"mesh":6}]}"#;
         let (placed, warnings) = placed(json, &Limits::default());
-        let [Placed { mesh: 5, transform }] = placed.unwrap()[..] else { panic!() };
+        let [Placed { mesh: 5, node: Some(1), transform }] = placed.unwrap()[..] else { panic!() };
         assert!(transform.transform_point3(Vec3::X).abs_diff_eq(Vec3::new(1.0, 4.0, 3.0), 1e-5));
         assert!(warnings.is_empty());
     }

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use glam::{Affine3A, Mat3A, Vec3, Vec3A};
 
 use super::bounds::Bounds;
-use super::decoded::{Colors, DecodedModel, Primitive, Topology, flips_winding};
+use super::decoded::{Colors, DecodedModel, Instance, Primitive, Topology, flips_winding};
 use super::material::Alpha;
 
 /// Geometry for one GPU mesh.
@@ -20,15 +20,23 @@ pub struct Piece {
     /// model_from_primitive, once for each place where it is shown. May mirror:
     /// see [`Instance::flips_winding`](super::Instance::flips_winding).
     pub transforms: Vec<Affine3A>,
+    /// The node of the model's [`Motion`](super::motion::Motion) that moves all of them.
+    pub node: Option<usize>,
+    /// The rig of the model's motion that changes the vertices, which are then all in
+    /// one piece and in their own order.
+    pub rig: Option<usize>,
+    /// Box around all of the primitive that this was cut from, or of this one.
+    pub grid: Bounds,
 }
 
 /// Bytes per vertex as it is uploaded: position 12, normal 12, colour 4, 8 or 16
-/// by its type, texture coordinates 8, each if there is one.
+/// by its type, each set of texture coordinates 8, each if there is one.
 #[must_use]
 pub fn vertex_bytes(primitive: &Primitive) -> usize {
     12 + primitive.normals.as_ref().map_or(0, |_| 12)
         + primitive.colors.as_ref().map_or(0, Colors::stride)
         + primitive.uvs.as_ref().map_or(0, |_| 8)
+        + primitive.uvs_1.as_ref().map_or(0, |_| 8)
 }
 
 /// Bytes of a GPU mesh made of a primitive: [`vertex_bytes`] for each vertex and 4
@@ -40,44 +48,101 @@ pub fn piece_bytes(primitive: &Primitive) -> usize {
 
 const INDEX_BYTES: usize = 4;
 
+/// Vertices of a piece, so that 16 bits suffice for its indices.
+const MAX_VERTICES: usize = 65_535;
+
 /// Cuts and merges a model's primitives into pieces of at most `max_mesh_bytes`
-/// as [`piece_bytes`] counts them (but of one triangle, line or point at least).
+/// as [`piece_bytes`] counts them (but of one triangle, line or point at least) and
+/// of at most 65,535 vertices.
 ///
 /// Primitives are merged if they are shown once, have the same material,
 /// topology and attributes, and are not transparent: those are sorted by
 /// distance, which works for separate meshes only. Their transforms are baked in.
 #[must_use]
 pub fn split(model: &DecodedModel, max_mesh_bytes: usize) -> Vec<Piece> {
-    let mut transforms: Vec<Vec<Affine3A>> = vec![Vec::new(); model.primitives.len()];
-    for instance in &model.instances {
-        if let Some(list) = transforms.get_mut(instance.primitive) {
-            list.push(instance.transform);
-        }
-    }
     let mut pieces = Vec::new();
+    split_into(&mut model.clone(), max_mesh_bytes, |piece| pieces.push(piece));
+    pieces
+}
+
+/// The same, one by one: takes the primitives out of the model, so that not all
+/// are in memory twice. Those that are merged come last.
+pub fn split_into(model: &mut DecodedModel, max_mesh_bytes: usize, mut emit: impl FnMut(Piece)) {
+    let mut transforms: Vec<Vec<Affine3A>> = vec![Vec::new(); model.primitives.len()];
+    for piece in moving(model, &mut transforms) {
+        emit(piece);
+    }
     // The piece of each look that can still grow.
-    let mut growing: HashMap<Look, usize> = HashMap::new();
-    for (primitive, transforms) in model.primitives.iter().zip(transforms) {
-        let bytes = piece_bytes(primitive);
+    let mut growing: HashMap<Look, Piece> = HashMap::new();
+    let primitives = std::mem::take(&mut model.primitives);
+    for (primitive, transforms) in primitives.into_iter().zip(transforms) {
+        let bytes = piece_bytes(&primitive);
+        let whole = |primitive: Primitive, transforms| Piece {
+            grid: primitive.bounds,
+            primitive,
+            transforms,
+            node: None,
+            rig: None,
+        };
         match &transforms[..] {
             [] => {}
-            _ if bytes > max_mesh_bytes => cut(primitive, max_mesh_bytes, |primitive| {
-                pieces.push(Piece { primitive, transforms: transforms.clone() });
-            }),
-            [transform] if is_mergeable(primitive, model) => {
-                let look = Look::of(primitive);
-                let room = |piece: &Piece| piece_bytes(&piece.primitive) + bytes <= max_mesh_bytes;
-                let target =
-                    growing.get(&look).and_then(|&index| pieces.get_mut(index)).filter(|piece| room(piece));
-                match target {
-                    Some(piece) => append(piece, primitive, transform),
-                    None => {
-                        growing.insert(look, pieces.len());
-                        pieces.push(Piece { primitive: primitive.clone(), transforms });
+            _ if bytes > max_mesh_bytes || primitive.positions.len() > MAX_VERTICES => {
+                cut(&primitive, max_mesh_bytes, |part| {
+                    emit(Piece { grid: primitive.bounds, ..whole(part, transforms.clone()) });
+                })
+            }
+            [transform] if is_mergeable(&primitive, model) => {
+                let look = Look::of(&primitive);
+                let vertices = primitive.positions.len();
+                let room = |piece: &Piece| {
+                    piece_bytes(&piece.primitive) + bytes <= max_mesh_bytes
+                        && piece.primitive.positions.len() + vertices <= MAX_VERTICES
+                };
+                match growing.get_mut(&look) {
+                    Some(piece) if room(piece) => append(piece, &primitive, transform),
+                    _ => {
+                        if let Some(full) = growing.insert(look, whole(primitive, transforms)) {
+                            emit(full);
+                        }
                     }
                 }
             }
-            _ => pieces.push(Piece { primitive: primitive.clone(), transforms }),
+            _ => emit(whole(primitive, transforms)),
+        }
+    }
+    // In the file's order of materials, so that the same file gives the same pieces.
+    let mut rest: Vec<Piece> = growing.into_values().collect();
+    rest.sort_by_key(|piece| {
+        (piece.primitive.material, piece.primitive.topology.corners(), piece.primitive.positions.len())
+    });
+    rest.into_iter().for_each(emit);
+}
+
+/// Pieces for what moves, which is neither cut nor merged; where the rest is goes
+/// into the lists of each primitive.
+fn moving(model: &DecodedModel, rest: &mut [Vec<Affine3A>]) -> Vec<Piece> {
+    let rigs = model.motion.as_ref().map_or(&[][..], |motion| &motion.rigs);
+    let rigs: HashMap<usize, usize> =
+        rigs.iter().enumerate().map(|(rig, data)| (data.primitive, rig)).collect();
+    let mut pieces: Vec<Piece> = Vec::new();
+    let mut known: HashMap<(usize, Option<usize>), usize> = HashMap::new();
+    for &Instance { primitive: number, transform, node } in &model.instances {
+        let (Some(primitive), Some(list)) = (model.primitives.get(number), rest.get_mut(number)) else {
+            continue;
+        };
+        let rig = rigs.get(&number).copied();
+        if node.is_none() && rig.is_none() {
+            list.push(transform);
+            continue;
+        }
+        let piece = known.get(&(number, node)).and_then(|&piece| pieces.get_mut(piece));
+        match piece {
+            Some(piece) => piece.transforms.push(transform),
+            None => {
+                known.insert((number, node), pieces.len());
+                let (primitive, grid) = (primitive.clone(), primitive.bounds);
+                pieces.push(Piece { primitive, transforms: vec![transform], node, rig, grid });
+            }
         }
     }
     pieces
@@ -90,7 +155,7 @@ struct Look {
     topology: Topology,
     normals: bool,
     color_stride: usize,
-    uvs: bool,
+    uvs: [bool; 2],
 }
 
 impl Look {
@@ -100,7 +165,7 @@ impl Look {
             topology: primitive.topology,
             normals: primitive.normals.is_some(),
             color_stride: primitive.colors.as_ref().map_or(0, Colors::stride),
-            uvs: primitive.uvs.is_some(),
+            uvs: [primitive.uvs.is_some(), primitive.uvs_1.is_some()],
         }
     }
 }
@@ -121,8 +186,10 @@ fn append(piece: &mut Piece, primitive: &Primitive, transform: &Affine3A) {
     if let (Some(to), Some(normals)) = (&mut to.normals, &primitive.normals) {
         to.extend_from_slice(normals);
     }
-    if let (Some(to), Some(uvs)) = (&mut to.uvs, &primitive.uvs) {
-        to.extend_from_slice(uvs);
+    for (to, from) in [(&mut to.uvs, &primitive.uvs), (&mut to.uvs_1, &primitive.uvs_1)] {
+        if let (Some(to), Some(from)) = (to, from) {
+            to.extend_from_slice(from);
+        }
     }
     match (&mut to.colors, &primitive.colors) {
         (Some(Colors::U8(to)), Some(Colors::U8(colors))) => to.extend_from_slice(colors),
@@ -133,6 +200,7 @@ fn append(piece: &mut Piece, primitive: &Primitive, transform: &Affine3A) {
     to.indices.extend(primitive.indices.iter().map(|index| index.saturating_add(start)));
     let bounds = transform_vertices(to, vertex, from, transform);
     to.bounds = to.bounds.union(bounds);
+    piece.grid = to.bounds;
 }
 
 /// Puts a piece's only transform into its vertices.
@@ -199,7 +267,7 @@ fn cut(primitive: &Primitive, max_mesh_bytes: usize, mut emit: impl FnMut(Primit
         // Counts a vertex twice that the element itself has twice: harmless.
         let new = element.iter().filter(|&&index| !place(index)).count();
         let bytes = (vertices.len() + new) * per_vertex + (indices.len() + corners) * INDEX_BYTES;
-        if bytes > max_mesh_bytes && !indices.is_empty() {
+        if (bytes > max_mesh_bytes || vertices.len() + new > MAX_VERTICES) && !indices.is_empty() {
             emit(gather(primitive, &vertices, std::mem::take(&mut indices)));
             vertices.clear();
             part += 1;
@@ -233,6 +301,7 @@ fn gather(primitive: &Primitive, vertices: &[u32], indices: Vec<u32>) -> Primiti
             Colors::F32(colors) => Colors::F32(pick(colors, vertices)),
         }),
         uvs: primitive.uvs.as_ref().map(|uvs| pick(uvs, vertices)),
+        uvs_1: primitive.uvs_1.as_ref().map(|uvs| pick(uvs, vertices)),
         bounds: Bounds::of_points(&positions),
         positions,
         indices,
@@ -245,7 +314,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::model::Instance;
 
     fn primitive(vertices: usize, indices: Vec<u32>) -> Primitive {
         let positions: Vec<_> =
@@ -255,6 +323,7 @@ mod tests {
             normals: Some(vec![[0.0, 0.0, 1.0]; vertices]),
             colors: Some(Colors::U8((0..vertices).map(|i| [i as u8; 4]).collect())),
             uvs: None,
+            uvs_1: None,
             bounds: Bounds::of_points(&positions),
             positions,
             indices,
@@ -263,8 +332,10 @@ mod tests {
     }
 
     fn model(primitives: Vec<Primitive>, transforms: &[(usize, Affine3A)]) -> DecodedModel {
-        let instances =
-            transforms.iter().map(|&(primitive, transform)| Instance { primitive, transform }).collect();
+        let instances = transforms
+            .iter()
+            .map(|&(primitive, transform)| Instance { primitive, transform, node: None })
+            .collect();
         DecodedModel { primitives, instances, ..DecodedModel::default() }
     }
 

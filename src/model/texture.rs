@@ -8,7 +8,7 @@ use image::{DynamicImage, ImageDecoder, ImageFormat, ImageReader, RgbaImage, ima
 use super::buffers::Buffers;
 use super::document::{self, Whole};
 use super::error::Fault;
-use super::limits::{Cancel, Limits};
+use super::limits::{Limits, Watch};
 use super::uri::{self, Uri};
 use super::warnings::{Warnings, quoted};
 
@@ -101,13 +101,13 @@ impl Sampler {
 pub(super) struct Textures<'a> {
     buffers: &'a Buffers<'a>,
     limits: &'a Limits,
-    cancel: &'a Cancel,
+    watch: &'a Watch<'a>,
     /// Of the file's images: not asked for yet, or decoded, or failed.
     images: Vec<Option<Option<Pixels>>>,
     /// Of the file's textures: their place in `textures`.
     numbers: Vec<Option<usize>>,
     /// Bytes that textures may still take.
-    left: u64,
+    pub(super) left: u64,
     /// Bytes that may still be decompressed, also for images that then fail or are
     /// scaled down: bounds the time.
     work_left: u64,
@@ -123,12 +123,12 @@ struct Pixels {
 }
 
 impl<'a> Textures<'a> {
-    pub(super) fn new(buffers: &'a Buffers<'a>, limits: &'a Limits, cancel: &'a Cancel) -> Self {
+    pub(super) fn new(buffers: &'a Buffers<'a>, limits: &'a Limits, watch: &'a Watch<'a>) -> Self {
         let document = buffers.document();
         Self {
             buffers,
             limits,
-            cancel,
+            watch,
             images: vec![None; document.images.len()],
             numbers: vec![None; document.textures.len()],
             left: limits.max_texture_bytes,
@@ -150,11 +150,18 @@ impl<'a> Textures<'a> {
         if let Some(&Some(number)) = self.numbers.get(index) {
             return Some(number);
         }
-        let Some(source) = json.source else {
-            warnings.push(format_args!("texture {index} has no PNG or JPEG image"));
+        // The one of an extension first: the other is for those who do not read it.
+        let webp = json.extensions.webp.as_ref().and_then(|webp| webp.source);
+        let Some(source) = webp.or(json.source) else {
+            let of = if json.extensions.basisu.is_some() { ", but one of KHR_texture_basisu" } else { "" };
+            warnings.push(format_args!("texture {index} has no PNG, JPEG or WebP image{of}"));
             return None;
         };
-        let pixels = self.image(source.index(), warnings)?;
+        let mut pixels = self.image(source.index(), warnings);
+        if let (None, Some(_), Some(plain)) = (&pixels, webp, json.source) {
+            pixels = self.image(plain.index(), warnings);
+        }
+        let pixels = pixels?;
         let sampler = json.sampler.and_then(|sampler| match document.samplers.get(sampler.index()) {
             Some(sampler) => Some(Sampler::read(sampler)),
             None => {
@@ -175,7 +182,7 @@ impl<'a> Textures<'a> {
     fn image(&mut self, index: usize, warnings: &mut Warnings) -> Option<Pixels> {
         match self.images.get(index) {
             Some(Some(decoded)) => return decoded.clone(),
-            Some(None) if self.cancel.is_cancelled() => return None,
+            Some(None) if self.watch.check().is_err() => return None,
             Some(None) => {}
             None => {
                 warnings.push(Fault::Unresolved { what: "image", index, count: self.images.len() });
@@ -241,24 +248,33 @@ impl<'a> Textures<'a> {
     }
 }
 
-/// Decodes PNG or JPEG, looking at its size before anything is allocated for it.
+/// Decodes PNG, JPEG or WebP, looking at its size before anything is allocated for it.
 fn decode_image(bytes: &[u8], max_bytes: u64, work_left: &mut u64) -> Result<RgbaImage, Fault> {
     let unreadable = |error: image::ImageError| Fault::Image(format!("it cannot be decoded: {error}"));
     let format = match image::guess_format(bytes) {
-        Ok(format @ (ImageFormat::Png | ImageFormat::Jpeg)) => format,
+        Ok(format @ (ImageFormat::Png | ImageFormat::Jpeg | ImageFormat::WebP)) => format,
         Ok(other) => {
             let name = other.extensions_str().first().copied().unwrap_or("another format");
-            return Err(Fault::Image(format!("it is {name}, only PNG and JPEG are shown")));
+            return Err(Fault::Image(format!("it is {name}, only PNG, JPEG and WebP are shown")));
         }
-        Err(_) => return Err(Fault::Image("it is neither PNG nor JPEG".to_owned())),
+        Err(_) => return Err(Fault::Image("it is neither PNG, JPEG nor WebP".to_owned())),
     };
+    if format == ImageFormat::WebP {
+        return decode_webp(bytes, max_bytes, work_left);
+    }
     let mut reader = ImageReader::with_format(Cursor::new(bytes), format);
     let mut limits = image::Limits::default();
     limits.max_alloc = Some(max_bytes);
     reader.limits(limits);
     let decoder = reader.into_decoder().map_err(unreadable)?;
     let (width, height) = decoder.dimensions();
-    let needed = decoder.total_bytes().max(u64::from(width) * u64::from(height) * 4);
+    pay(width, height, decoder.total_bytes(), max_bytes, work_left)?;
+    DynamicImage::from_decoder(decoder).map(DynamicImage::into_rgba8).map_err(unreadable)
+}
+
+/// Takes what an image needs from what is left, before it is needed.
+fn pay(width: u32, height: u32, bytes: u64, max_bytes: u64, work_left: &mut u64) -> Result<(), Fault> {
+    let needed = bytes.max(u64::from(width) * u64::from(height) * 4);
     if needed > max_bytes {
         return Err(Fault::Image(format!(
             "{width} x {height} pixels take {needed} bytes, more than the limit of {max_bytes}"
@@ -267,7 +283,25 @@ fn decode_image(bytes: &[u8], max_bytes: u64, work_left: &mut u64) -> Result<Rgb
     *work_left = work_left
         .checked_sub(needed)
         .ok_or_else(|| Fault::Image("the images before it took all the time there is".to_owned()))?;
-    DynamicImage::from_decoder(decoder).map(DynamicImage::into_rgba8).map_err(unreadable)
+    Ok(())
+}
+
+fn decode_webp(bytes: &[u8], max_bytes: u64, work_left: &mut u64) -> Result<RgbaImage, Fault> {
+    let unreadable =
+        |error: image_webp::DecodingError| Fault::Image(format!("it cannot be decoded: {error}"));
+    let mut decoder = image_webp::WebPDecoder::new(Cursor::new(bytes)).map_err(unreadable)?;
+    decoder.set_memory_limit(usize::try_from(max_bytes).unwrap_or(usize::MAX));
+    let (width, height) = decoder.dimensions();
+    let needed = decoder.output_buffer_size().map_or(u64::MAX, |bytes| bytes as u64);
+    pay(width, height, needed, max_bytes, work_left)?;
+    let mut pixels = vec![0; usize::try_from(needed).unwrap_or(0)];
+    decoder.read_image(&mut pixels).map_err(unreadable)?;
+    let rgba = match decoder.has_alpha() {
+        true => pixels,
+        false => pixels.as_chunks::<3>().0.iter().flat_map(|&[r, g, b]| [r, g, b, 255]).collect(),
+    };
+    RgbaImage::from_raw(width, height, rgba)
+        .ok_or_else(|| Fault::Image("it is not as large as it says".to_owned()))
 }
 
 /// The image with its longer side at most `max_side`.
@@ -304,6 +338,21 @@ mod tests {
     }
 
     #[test]
+    fn webp_with_and_without_alpha() {
+        for (color, pixels, expected) in [
+            (image_webp::ColorType::Rgba8, &[1, 2, 3, 4, 5, 6, 7, 8][..], [5, 6, 7, 8]),
+            (image_webp::ColorType::Rgb8, &[1, 2, 3, 5, 6, 7][..], [5, 6, 7, 255]),
+        ] {
+            let mut bytes = Vec::new();
+            image_webp::WebPEncoder::new(&mut bytes).encode(pixels, 2, 1, color).unwrap();
+            let image = decode_image(&bytes, 1 << 20, &mut { u64::MAX }).unwrap();
+            assert_eq!((image.dimensions(), image.get_pixel(1, 0).0), ((2, 1), expected));
+            let error = decode_image(&bytes, 5, &mut { u64::MAX }).unwrap_err().to_string();
+            assert!(error.contains("2 x 1 pixels take 8 bytes"), "{error}");
+        }
+    }
+
+    #[test]
     fn an_image_that_would_be_too_large_is_refused_by_its_header() {
         // The header is changed to say 60000 x 60000, with the right checksum for it.
         let mut bytes = png(1, 1);
@@ -326,8 +375,8 @@ mod tests {
     #[test]
     fn other_formats_are_named() {
         let error = |bytes: &[u8]| decode_image(bytes, 1 << 20, &mut { u64::MAX }).unwrap_err().to_string();
-        assert_eq!(error(b"RIFF\0\0\0\0WEBPVP8 "), "it is webp, only PNG and JPEG are shown");
-        assert_eq!(error(b"hello"), "it is neither PNG nor JPEG");
+        assert_eq!(error(b"GIF89a"), "it is gif, only PNG, JPEG and WebP are shown");
+        assert_eq!(error(b"hello"), "it is neither PNG, JPEG nor WebP");
         assert!(error(&png(4, 4)[..50]).starts_with("it cannot be decoded"));
     }
 

@@ -21,6 +21,7 @@ use super::{
     peer::{ArrivingBytes, PeerHandle, Surroundings},
     rejoin::Rejoin,
     storing::Storing,
+    unpacking::Unpacking,
 };
 use crate::{
     session::{CloseCause, Event, LeaveReason, PeerId, Phase, Session, Stored, Transmit},
@@ -51,6 +52,8 @@ pub(super) struct Driver {
     to_driver: Sender<Input>,
     storing: Storing,
     packing: Packing,
+    /// Kept for its threads.
+    _unpacking: Unpacking,
     rejoin: Rejoin,
     peers: BTreeMap<PeerId, PeerHandle>,
     /// Connections that the session has given up and whose threads still run.
@@ -76,7 +79,8 @@ impl Driver {
         events: Sender<NetEvent>,
     ) -> std::io::Result<Self> {
         let (to_driver, inputs) = bounded(256);
-        let storing = Storing::start(config.cache.clone(), to_driver.clone())?;
+        let (unpacking, unpacker) = Unpacking::start(to_driver.clone())?;
+        let storing = Storing::start(config.cache.clone(), to_driver.clone(), unpacker)?;
         let packing = Packing::start(to_driver.clone())?;
         Ok(Self {
             config,
@@ -89,6 +93,7 @@ impl Driver {
             to_driver,
             storing,
             packing,
+            _unpacking: unpacking,
             peers: BTreeMap::new(),
             closing: Vec::new(),
             next_peer: 1,
@@ -259,6 +264,12 @@ impl Driver {
                     self.peers.values_mut().for_each(PeerHandle::wake_if_serving);
                 }
             }
+            Input::Part(holding, index, part) => self.session.handle_part(&holding, index, &part),
+            Input::Assembled(holding, result) => {
+                let good = result.is_ok();
+                self.session.handle_assembled(&holding, result, now);
+                self.storing.assembled(holding, good);
+            }
             Input::Packed => self.peers.values_mut().for_each(PeerHandle::wake_if_serving),
             Input::File(event) => self.tell(event),
         }
@@ -424,15 +435,15 @@ impl Driver {
                         self.let_go(handle);
                     }
                 }
-                Transmit::Lookup { model_id, representation, source_bytes } => {
-                    if !self.storing.lookup(model_id.clone(), representation, source_bytes) {
+                Transmit::Lookup { model_id, representation, source_bytes, chunks } => {
+                    if !self.storing.lookup(model_id.clone(), representation, source_bytes, chunks) {
                         // Nothing is looked for then: all of it is asked for.
-                        let holding = Arc::new(Holding::empty(representation, source_bytes));
+                        let holding = Arc::new(Holding::of_chunks(representation, source_bytes, chunks));
                         let now = self.now();
                         self.session.handle_found(&model_id, holding, None, now);
                     }
                 }
-                Transmit::Pack { from, into } => self.packing.pack(from, into),
+                Transmit::Pack { from, into } => self.packing.pack(&from, &into),
                 Transmit::Extended { peer } => self.with(peer, PeerHandle::extended),
                 Transmit::RoundTrip { peer, round_trip } => {
                     self.with(peer, |handle| handle.round_trip(round_trip));
@@ -491,7 +502,7 @@ impl Driver {
     fn event(&mut self, event: Event) {
         match &event {
             Event::Pose { .. } if !self.shared.watch_poses.load(Ordering::Relaxed) => return,
-            Event::Pose { .. } | Event::ModelProgress { .. } => {}
+            Event::Pose { .. } | Event::ModelProgress { .. } | Event::ModelPart { .. } => {}
             Event::ConnectionLost { reason } => {
                 tracing::info!("the connection is tried again: {reason}");
                 let now = self.now();

@@ -1,63 +1,146 @@
-//! The thread `pack`: packs the chunks of models that somebody wants packed, each
+//! The threads `pack-N`: make chunks of models smaller that somebody wants so, each
 //! content once, at low priority.
+//!
+//! Parts of a model are encoded as fast as can be, or smaller by a third with three
+//! times the work, each as the link and this machine make it worth: see [`choose`].
 
 use std::{
     io,
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     thread::JoinHandle,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 
 use super::{Input, tell_driver};
-use crate::{threads, transfer::Holding};
+use crate::{
+    mesh::Encoding,
+    threads,
+    transfer::{Holding, Method},
+};
 
-/// More models than a meeting has.
-const JOBS: usize = 1024;
+/// More models than a meeting has, once for each thread.
+const JOBS: usize = 4096;
+/// Threads at most.
+const THREADS: usize = 4;
+/// What a vertex costs to encode strongly before it was measured, nanoseconds.
+const STRONG_COST: u64 = 450;
+/// How long the first bytes of a model are waited for, which tell of the link.
+const PATIENCE: Duration = Duration::from_millis(60);
 
 /// A file, and what it is packed into.
 type Job = (Arc<Holding>, Arc<Holding>);
 
-/// The thread's handle; dropped, it is stopped and joined.
+/// The threads' handle; dropped, they are stopped and joined.
 #[derive(Debug)]
 pub(super) struct Packing {
     jobs: Option<Sender<Job>>,
     stop: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+/// What the threads have in common.
+#[derive(Debug, Clone)]
+struct Worker {
+    jobs: Receiver<Job>,
+    inputs: Sender<Input>,
+    stop: Arc<AtomicBool>,
+    /// Nanoseconds a vertex costs to encode strongly, as measured last.
+    strong_cost: Arc<AtomicU64>,
+    threads: u32,
 }
 
 impl Packing {
+    /// As many threads as there are cores but one.
     pub fn start(inputs: Sender<Input>) -> io::Result<Self> {
         let (jobs, taken) = bounded(JOBS);
         let stop = Arc::new(AtomicBool::new(false));
-        let stopped = stop.clone();
-        let thread = threads::spawn("pack", move || {
-            threads::lower_priority();
-            run(&taken, &inputs, &stopped);
-        })?;
-        Ok(Self { jobs: Some(jobs), stop, thread: Some(thread) })
+        let threads = super::helpers(THREADS);
+        let worker = Worker {
+            jobs: taken,
+            inputs,
+            stop: stop.clone(),
+            strong_cost: Arc::new(AtomicU64::new(STRONG_COST)),
+            threads: threads as u32,
+        };
+        let mut packing = Self { jobs: Some(jobs), stop, threads: Vec::new() };
+        for number in 1..=threads {
+            let worker = worker.clone();
+            packing.threads.push(threads::spawn(format!("pack-{number}"), move || {
+                threads::lower_priority();
+                worker.run();
+            })?);
+        }
+        Ok(packing)
     }
 
-    /// Packs a file. Where the thread is too busy, whoever wants it waits in vain
-    /// until it is offered again: there are fewer models than jobs.
-    pub fn pack(&self, from: Arc<Holding>, into: Arc<Holding>) {
-        if self.jobs.as_ref().is_none_or(|jobs| jobs.try_send((from, into)).is_err()) {
-            tracing::warn!("too many models are to be packed at once");
+    /// Packs a file, all threads together. Where they are too busy, whoever wants it
+    /// waits in vain until it is offered again: there are fewer models than jobs.
+    pub fn pack(&self, from: &Arc<Holding>, into: &Arc<Holding>) {
+        let Some(jobs) = &self.jobs else { return };
+        for _ in &self.threads {
+            if jobs.try_send((from.clone(), into.clone())).is_err() {
+                tracing::warn!("too many models are to be packed at once");
+            }
         }
     }
 }
 
-fn run(jobs: &Receiver<Job>, inputs: &Sender<Input>, stop: &AtomicBool) {
-    while !stop.load(Ordering::Acquire) {
-        let Ok((from, into)) = jobs.recv_timeout(Duration::from_millis(100)) else { continue };
-        // Alone with it: the model is closed, nobody wants it any more.
-        while Arc::strong_count(&into) > 1 && !stop.load(Ordering::Acquire) && into.pack_next(&from) {
-            tell_driver(inputs, Input::Packed, stop);
+impl Worker {
+    fn run(&self) {
+        while !self.stop.load(Ordering::Acquire) {
+            let Ok((from, into)) = self.jobs.recv_timeout(Duration::from_millis(100)) else { continue };
+            // Alone with it, but for the other threads: the model is closed, nobody
+            // wants it any more.
+            while Arc::strong_count(&into) > self.threads as usize && !self.stop.load(Ordering::Acquire) {
+                let Some(index) = into.claim() else { break };
+                let encoding = self.choose(&into, index);
+                let start = Instant::now();
+                let made = into.pack(&from, index, encoding);
+                let took = start.elapsed();
+                into.note_work(took);
+                let vertices = into.part_vertices(index) as u64;
+                if encoding == Encoding::Strong && vertices > 0 {
+                    let cost = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX) / vertices;
+                    self.strong_cost.store(cost, Ordering::Relaxed);
+                }
+                if !made {
+                    tracing::warn!("a chunk of a model could not be made");
+                    break;
+                }
+                tell_driver(&self.inputs, Input::Packed, &self.stop);
+            }
         }
+    }
+
+    /// How the next part is to be encoded: strongly, if the link has so much to do
+    /// with those that are ready that it will not wait for it; else fast. The first
+    /// is fast, and tells how fast the link is. What a receiver needs to decode does
+    /// not matter: both are one bitstream, and strongly encoded ones take it less
+    /// time.
+    fn choose(&self, into: &Holding, index: u32) -> Encoding {
+        let vertices = into.part_vertices(index) as u64;
+        if into.id().method != Method::Mesh || vertices == 0 || index <= 1 {
+            return Encoding::Fast;
+        }
+        let start = Instant::now();
+        let lead = loop {
+            match into.lead() {
+                Some(lead) => break lead,
+                None if start.elapsed() >= PATIENCE || self.stop.load(Ordering::Acquire) => {
+                    break Duration::ZERO;
+                }
+                None => std::thread::sleep(Duration::from_millis(1)),
+            }
+        };
+        let cost = self.strong_cost.load(Ordering::Relaxed).saturating_mul(vertices);
+        // All threads work at once: each link's worth is shared among them.
+        let cost = Duration::from_nanos(cost / u64::from(self.threads.max(1)));
+        if lead > cost { Encoding::Strong } else { Encoding::Fast }
     }
 }
 
@@ -65,10 +148,10 @@ impl Drop for Packing {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Release);
         self.jobs = None;
-        if let Some(thread) = self.thread.take()
-            && thread.join().is_err()
-        {
-            tracing::error!("the packing thread panicked");
+        for thread in self.threads.drain(..) {
+            if thread.join().is_err() {
+                tracing::error!("a packing thread panicked");
+            }
         }
     }
 }

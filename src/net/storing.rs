@@ -16,12 +16,12 @@ use std::{
 use bytes::Bytes;
 use crossbeam_channel::{Receiver, Sender, bounded};
 
-use super::{Input, peer::Link, tell_driver};
+use super::{Input, peer::Link, tell_driver, unpacking::Unpacker};
 use crate::{
     session::Stored,
     store::{DEFAULT_LIMIT, Store},
     threads,
-    transfer::{ChunkFault, Holding, Piece, RepresentationId},
+    transfer::{ChunkFault, Holding, Method, Piece, RepresentationId},
 };
 
 /// Connections whose bytes wait, and questions of the driver.
@@ -35,7 +35,9 @@ const PROGRESS_INTERVAL: Duration = Duration::from_millis(50);
 #[derive(Debug)]
 pub(super) enum Job {
     /// Find out what of a model lies here.
-    Lookup { model_id: String, representation: RepresentationId, source_bytes: u64 },
+    Lookup { model_id: String, representation: RepresentationId, source_bytes: u64, chunks: u32 },
+    /// All parts of a model were decoded, or they are no good.
+    Assembled { holding: Arc<Holding>, good: bool },
     /// A connection has received something.
     Arrived(Arc<Link>),
 }
@@ -49,14 +51,14 @@ pub(super) struct Storing {
 }
 
 impl Storing {
-    pub fn start(folder: Option<PathBuf>, inputs: Sender<Input>) -> io::Result<Self> {
+    pub fn start(folder: Option<PathBuf>, inputs: Sender<Input>, unpacker: Unpacker) -> io::Result<Self> {
         let (jobs, taken) = bounded(JOBS);
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = stop.clone();
         let again = jobs.clone();
         let thread = threads::spawn("store", move || {
             let store = Store::new(folder.as_deref(), DEFAULT_LIMIT);
-            Worker { store, inputs, stop: stopped, again, told: Instant::now() }.run(&taken);
+            Worker { store, inputs, unpacker, stop: stopped, again, told: Instant::now() }.run(&taken);
         })?;
         Ok(Self { jobs: Some(jobs), stop, thread: Some(thread) })
     }
@@ -67,9 +69,23 @@ impl Storing {
     }
 
     /// Asks what of a model lies here. False: the thread is too busy to be asked.
-    pub fn lookup(&self, model_id: String, representation: RepresentationId, source_bytes: u64) -> bool {
-        let job = Job::Lookup { model_id, representation, source_bytes };
+    pub fn lookup(
+        &self,
+        model_id: String,
+        representation: RepresentationId,
+        source_bytes: u64,
+        chunks: u32,
+    ) -> bool {
+        let job = Job::Lookup { model_id, representation, source_bytes, chunks };
         self.jobs.as_ref().is_some_and(|jobs| jobs.try_send(job).is_ok())
+    }
+
+    /// All parts of a model were decoded, or they are no good.
+    pub fn assembled(&self, holding: Arc<Holding>, good: bool) {
+        let job = Job::Assembled { holding, good };
+        if self.jobs.as_ref().is_none_or(|jobs| jobs.try_send(job).is_err()) {
+            tracing::debug!("the store is too busy to hear that a model is whole");
+        }
     }
 }
 
@@ -88,6 +104,7 @@ impl Drop for Storing {
 struct Worker {
     store: Store,
     inputs: Sender<Input>,
+    unpacker: Unpacker,
     stop: Arc<AtomicBool>,
     again: Sender<Job>,
     told: Instant,
@@ -97,10 +114,16 @@ impl Worker {
     fn run(mut self, jobs: &Receiver<Job>) {
         while !self.stop.load(Ordering::Acquire) {
             match jobs.recv_timeout(Duration::from_millis(100)) {
-                Ok(Job::Lookup { model_id, representation, source_bytes }) => {
-                    let (holding, file) = self.store.lookup(representation, source_bytes);
-                    self.tell(Input::Found(model_id, holding, file));
+                Ok(Job::Lookup { model_id, representation, source_bytes, chunks }) => {
+                    let (holding, file) = self.store.lookup(representation, source_bytes, chunks);
+                    self.tell(Input::Found(model_id, holding.clone(), file));
+                    if representation.method == Method::Mesh {
+                        let here = (0..holding.chunk_count()).filter(|index| holding.has(*index));
+                        here.for_each(|index| self.unpacker.unpack(&holding, index));
+                    }
                 }
+                Ok(Job::Assembled { holding, good: true }) => self.store.close(&holding),
+                Ok(Job::Assembled { holding, good: false }) => self.store.give_up(&holding),
                 Ok(Job::Arrived(link)) => self.arrived(&link),
                 Err(_) => {}
             }
@@ -159,10 +182,15 @@ impl Worker {
         loop {
             match assembler.push(&mut bytes, &holding) {
                 Ok(Some(chunk)) => {
-                    self.store.insert(&holding, chunk);
+                    let index = chunk.header.index;
+                    let is_new = self.store.insert(&holding, chunk);
                     self.told = Instant::now();
                     self.tell(Input::Stored(link.id, channel, Stored::Covered(holding.covered())));
-                    if holding.is_complete() {
+                    if holding.id().method == Method::Mesh {
+                        if is_new {
+                            self.unpacker.unpack(&holding, index);
+                        }
+                    } else if holding.is_complete() {
                         let whole = self.whole(&holding);
                         self.tell(Input::Stored(link.id, channel, whole));
                     }

@@ -10,14 +10,15 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::{
-    Content, ContentId, Delivery, Event, Measure, Model, PeerId, Role, Session, SessionError, Transmit,
+    Content, ContentId, Delivery, Event, Measure, Model, PeerId, Role, Session, SessionError, Transmit, Way,
 };
 use crate::{
-    transfer::{Holding, Method, Priority, RepresentationId},
+    mesh::Decoded,
+    transfer::{Holding, MAX_PARTS, Method, Priority, RepresentationId},
     wire::{
         Message, Progress,
         bulk::Cancel,
-        message::{CloseModel, ModelShown, Offer, OpenModel, Want},
+        message::{CloseModel, ModelShown, Offer, OpenModel, Representation, Want},
     },
 };
 
@@ -33,11 +34,24 @@ const DEFERRED: usize = 128;
 pub(super) struct Arrival {
     pub peer: PeerId,
     method: Method,
+    /// Bytes of its representation that were here before.
+    kept_bytes: u64,
+    /// What is known of how it came.
+    way: Way,
     holding: Option<Arc<Holding>>,
     channel: Option<u16>,
     attempts: u32,
     /// Others' wants, until it is known what lies here.
     deferred: Vec<(PeerId, Want)>,
+}
+
+/// What was made of a model's parts.
+#[derive(Debug, Clone)]
+pub struct Assembled {
+    /// A standard GLB.
+    pub file: Bytes,
+    /// Its hash, by which those know it who cannot read parts.
+    pub own: ContentId,
 }
 
 /// What the store says about a channel.
@@ -69,9 +83,13 @@ impl Session {
         let Ok(total) = usize::try_from(offer.bytes) else { return };
         let known = offer.representations.iter().filter_map(|r| {
             let method = Method::parse(&r.method)?;
-            (r.version == method.version() && r.parameters.is_empty()).then_some(method)
+            let counted = method != Method::Mesh || (1..=MAX_PARTS).contains(&r.chunks);
+            (r.version == method.version() && r.parameters.is_empty() && counted)
+                .then_some((method, r.chunks))
         });
-        let known: Vec<Method> = known.collect();
+        let known: Vec<(Method, u32)> = known.collect();
+        let parts = known.iter().find(|(method, _)| *method == Method::Mesh).map_or(0, |(_, chunks)| *chunks);
+        let known: Vec<Method> = known.into_iter().map(|(method, _)| method).collect();
         let Some(method) = self.choose_method(peer, &known) else {
             return self.refuse_model(peer, &id, "it can be sent in no way that is known here");
         };
@@ -84,10 +102,12 @@ impl Session {
         let from = self.label(peer);
         // A copy of our own from an earlier meeting gives way, its bytes do not.
         let mut file = self.file_of(content);
+        let made = (method == Method::Mesh).then(|| self.made_of(content)).flatten();
         let mut known = None;
         if let Some(old) = self.stage.remove(&id) {
             known = (old.content_id() == Some(content)).then_some((old.loaded, old.failed.clone()));
-            file = file.or(old.glb().filter(|_| old.content_id() == Some(content)).cloned());
+            let same = old.content_id() == Some(content) && old.is_exact();
+            file = file.or(old.glb().filter(|_| same).cloned());
             self.events.push_back(Event::ModelClosed { model_id: id.clone(), from: from.clone() });
         }
         let progress = Progress { received: 0, total };
@@ -105,6 +125,7 @@ impl Session {
             model.shown = offer.shown;
             model.measure = offer.bounds.map(Measure::from_wire);
             model.offered = Some(content);
+            model.offered_parts = parts;
             if let Some((loaded, failed)) = known {
                 // The same bytes under the same id: what is shown of them stays.
                 (model.loaded, model.failed) = (loaded, failed);
@@ -117,22 +138,30 @@ impl Session {
             from,
         });
         self.tell_own_status(&id, Delivery::Receiving, progress);
-        let arrival =
-            Arrival { peer, method, holding: None, channel: None, attempts: 0, deferred: Vec::new() };
-        self.arrivals.insert(id.clone(), arrival);
+        self.arrivals.insert(id.clone(), Arrival::new(peer, method));
         if self.role == Role::Host {
             self.note_model_received(peer, &id);
             let others: Vec<PeerId> = self.accepted_peers().into_iter().filter(|&p| p != peer).collect();
             self.offer_model(&id, &others);
         }
-        match file {
-            Some(file) => self.whole(&id, file),
-            None => {
+        match (file, made) {
+            (Some(file), _) => self.whole(&id, file),
+            (None, Some((holdings, file, own, max_error))) => {
+                if let Some(model) = self.stage.get_mut(&id) {
+                    model.holdings = holdings;
+                }
+                if let Some(arrival) = self.arrivals.get_mut(&id) {
+                    arrival.way.max_error = max_error;
+                }
+                self.arrived(&id, file, Some(own));
+            }
+            (None, None) => {
                 let representation = RepresentationId::new(content, method);
                 self.transmits.push_back(Transmit::Lookup {
                     model_id: id,
                     representation,
                     source_bytes: offer.bytes,
+                    chunks: parts,
                 });
             }
         }
@@ -140,7 +169,18 @@ impl Session {
 
     /// The bytes of a content that is open here under whatever id.
     fn file_of(&self, content: ContentId) -> Option<Bytes> {
-        self.stage.models().iter().find(|m| m.content_id() == Some(content)).and_then(Model::glb).cloned()
+        // What was made of parts is another file.
+        let exact = |m: &&Model| m.content_id() == Some(content) && m.is_exact();
+        self.stage.models().iter().find(exact).and_then(Model::glb).cloned()
+    }
+
+    /// What was made of the parts of a content that is open here under whatever id:
+    /// the parts, the file, its hash, and how far it may be from the opener's.
+    fn made_of(&self, content: ContentId) -> Option<(Vec<Arc<Holding>>, Bytes, ContentId, f32)> {
+        let made = |m: &&Model| m.content_id() == Some(content) && !m.is_exact() && m.glb().is_some();
+        let model = self.stage.models().iter().find(made)?;
+        let own = model.standard.first()?.id().content;
+        Some((model.holdings.clone(), model.glb()?.clone(), own, model.max_error))
     }
 
     /// Packing saves bytes and costs time: it is worth it where the link is slow.
@@ -152,8 +192,17 @@ impl Session {
         let estimate =
             |p: &super::Peer| p.round_trip.unwrap_or_else(|| p.accepted_at.saturating_sub(p.since));
         let slow = self.peers.get(&peer).map(estimate).is_some_and(|rtt| rtt >= SLOW_LINK);
-        let first = if slow { Method::Gzip } else { Method::Raw };
-        usable.iter().copied().find(|&method| method == first).or(usable.first().copied())
+        let order = if slow {
+            [Method::Mesh, Method::Exact, Method::Gzip, Method::Raw]
+        } else {
+            [Method::Mesh, Method::Raw, Method::Exact, Method::Gzip]
+        };
+        let wanted = |method: &Method| *method != Method::Mesh || !self.config.exact;
+        let find = |wanted: &dyn Fn(&Method) -> bool| {
+            order.into_iter().find(|method| wanted(method) && usable.contains(method))
+        };
+        // The very file may be nowhere in the meeting any more.
+        find(&wanted).or_else(|| find(&|_| true))
     }
 
     /// It is known what of a model lies here: some chunks, or its whole file.
@@ -168,6 +217,7 @@ impl Session {
         let Some(arrival) = self.arrivals.get_mut(model_id) else { return };
         let peer = arrival.peer;
         arrival.holding = Some(holding.clone());
+        arrival.kept_bytes = holding.stored_bytes();
         let deferred = std::mem::take(&mut arrival.deferred);
         if let Some(model) = self.stage.get_mut(model_id) {
             model.holdings.push(holding.clone());
@@ -196,7 +246,8 @@ impl Session {
                 .filter(|(_, a)| a.channel.is_none())
                 .filter_map(|(id, a)| {
                     let model = self.stage.get(id).filter(|m| !m.cancelled)?;
-                    let holding = a.holding.clone()?;
+                    // Of parts all may be here and not decoded yet.
+                    let holding = a.holding.clone().filter(|holding| !holding.is_complete())?;
                     let priority = Priority::new(model.shown, holding.source_bytes());
                     Some((priority, id.clone(), holding))
                 })
@@ -235,7 +286,9 @@ impl Session {
                 self.transmits.push_back(Transmit::StopReceiving { peer, channel });
                 let Some(arrival) = self.arrivals.get_mut(&model_id) else { return };
                 arrival.channel = None;
-                if arrival.attempts >= ATTEMPTS {
+                if arrival.holding.as_ref().is_some_and(|holding| holding.is_complete()) {
+                    self.ask(peer);
+                } else if arrival.attempts >= ATTEMPTS {
                     self.fail_arrival(&model_id, "it arrived damaged, twice");
                 } else {
                     tracing::info!("chunks of a model arrived damaged; they are asked for once more");
@@ -261,17 +314,63 @@ impl Session {
         }
     }
 
+    /// The models that come out of a holding.
+    fn arrivals_of(&self, holding: &Arc<Holding>) -> Vec<String> {
+        let same = |a: &Arrival| a.holding.as_ref().is_some_and(|other| Arc::ptr_eq(other, holding));
+        self.arrivals.iter().filter(|(_, a)| same(a)).map(|(id, _)| id.clone()).collect()
+    }
+
+    /// A chunk of a model in parts was decoded.
+    pub fn handle_part(&mut self, holding: &Arc<Holding>, index: u32, part: &Arc<Decoded>) {
+        for model_id in self.arrivals_of(holding) {
+            if let (Some(arrival), Decoded::Part(part)) = (self.arrivals.get_mut(&model_id), &**part) {
+                arrival.way.add(part);
+            }
+            self.events.push_back(Event::ModelPart { model_id, index, part: part.clone() });
+        }
+    }
+
+    /// All parts of a model were decoded, or one cannot be.
+    pub fn handle_assembled(
+        &mut self,
+        holding: &Arc<Holding>,
+        result: Result<Assembled, String>,
+        now: std::time::Duration,
+    ) {
+        self.now = now;
+        for model_id in self.arrivals_of(holding) {
+            match &result {
+                Ok(assembled) => self.arrived(&model_id, assembled.file.clone(), Some(assembled.own)),
+                Err(why) => self.fail_arrival(&model_id, &format!("its parts cannot be read: {why}")),
+            }
+        }
+        self.finish();
+    }
+
     /// The whole file of a model is here.
     fn whole(&mut self, model_id: &str, file: Bytes) {
-        let Some(arrival) = self.arrivals.remove(model_id) else { return };
+        self.arrived(model_id, file, None);
+    }
+
+    /// A model is here: the opener's file, or one of our `own` made of its parts.
+    fn arrived(&mut self, model_id: &str, file: Bytes, own: Option<ContentId>) {
+        let Some(mut arrival) = self.arrivals.remove(model_id) else { return };
         let peer = arrival.peer;
+        arrival.way.exact = own.is_none();
+        if let Some(holding) = &arrival.holding {
+            arrival.way.wire_bytes = holding.stored_bytes().saturating_sub(arrival.kept_bytes);
+            arrival.way.decoding = holding.work();
+        }
         if let Some(channel) = arrival.channel {
             self.transmits.push_back(Transmit::StopReceiving { peer, channel });
         }
         let Some(content) = self.stage.get(model_id).and_then(|m| m.offered) else { return };
         self.drop_leftovers(peer, model_id, content);
         let Some(model) = self.stage.get_mut(model_id) else { return };
-        model.become_whole(file.clone(), content);
+        match own {
+            None => model.become_whole(file.clone(), content),
+            Some(own) => model.become_assembled(file.clone(), own, arrival.way.max_error, content),
+        }
         let (name, hidden) = (model.name.clone(), !model.shown);
         for (from, want) in arrival.deferred {
             self.wanted(from, &want);
@@ -290,7 +389,8 @@ impl Session {
         }
         self.tell_own_arrival(model_id);
         let (model_id, from) = (model_id.to_owned(), self.label(peer));
-        self.events.push_back(Event::ModelReceived { model_id, name, glb: file, from });
+        let way = arrival.way;
+        self.events.push_back(Event::ModelReceived { model_id, name, glb: file, from, way });
         self.ask(peer);
     }
 
@@ -344,17 +444,18 @@ impl Session {
             return Err(SessionError::AlreadyHere(model_id.to_owned()));
         };
         *since = now;
-        let (peer, progress) = (*peer, *progress);
+        let (peer, progress, chunks) = (*peer, *progress, model.offered_parts);
         model.cancelled = false;
+        let mut methods = methods;
+        methods.retain(|method| *method != Method::Mesh || chunks > 0);
         let Some(method) = self.choose_method(peer, &methods) else { return Ok(()) };
-        let arrival =
-            Arrival { peer, method, holding: None, channel: None, attempts: 0, deferred: Vec::new() };
-        self.arrivals.insert(model_id.to_owned(), arrival);
+        self.arrivals.insert(model_id.to_owned(), Arrival::new(peer, method));
         self.tell_own_status(model_id, Delivery::Receiving, progress);
         self.transmits.push_back(Transmit::Lookup {
             model_id: model_id.to_owned(),
             representation: RepresentationId::new(content, method),
             source_bytes: progress.total as u64,
+            chunks,
         });
         Ok(())
     }
@@ -393,20 +494,21 @@ impl Session {
         }
         let method = Method::parse(&want.method);
         let model = self.stage.get(&want.model_id).filter(|m| m.shared);
-        let found = model.and_then(|m| {
-            let holding = m.holdings.iter().find(|h| Some(h.id().method) == method)?;
-            Some((holding.clone(), m.shown))
-        });
+        let found = model.and_then(|m| Some((m.holding(method?)?.clone(), m.shown)));
         let Some((holding, shown)) = found else {
             let cancel = Cancel { channel: want.channel, by_sender: true };
             return self.send(peer, &Message::Cancel(cancel));
         };
-        if holding.id().method == Method::Gzip
-            && !holding.is_complete()
-            && let Some(raw) = model.and_then(|m| m.holdings.iter().find(|h| h.file().is_some())).cloned()
+        let made_here = holding.id().method != Method::Raw && !holding.is_complete();
+        if made_here
+            && let Some(raw) =
+                model.and_then(|m| m.holding(Method::Raw)).filter(|raw| raw.file().is_some()).cloned()
             && holding.begin_packing()
         {
             self.transmits.push_back(Transmit::Pack { from: raw, into: holding.clone() });
+            if let Some(model) = self.stage.get_mut(&want.model_id) {
+                model.keep_two(&holding);
+            }
         }
         let count = u64::from(holding.chunk_count());
         let fits = |&(first, number): &(u32, u32)| u64::from(first) + u64::from(number) <= count;
@@ -440,6 +542,11 @@ impl Session {
         let Some(offer) = self.offer_message(model_id).filter(|_| !to.is_empty()) else { return };
         for peer in to {
             let mut offer = offer.clone();
+            let reads_parts = self.peers.get(&peer).is_some_and(|p| p.methods.contains(&Method::Mesh));
+            // What was made of parts is a file by itself to those who cannot read them.
+            if !reads_parts && let Some(own) = self.standard_offer(model_id, &offer) {
+                offer = own;
+            }
             let taken: Vec<&str> = self
                 .peers
                 .get(&peer)
@@ -458,9 +565,12 @@ impl Session {
         let model = self.stage.get(model_id)?;
         let content = model.content_id().or(model.offered)?;
         let (position, rotation, scale) = self.place_on_wire(model);
-        let mut methods: Vec<Method> = model.holdings.iter().map(|h| h.id().method).collect();
-        if methods.is_empty() {
-            methods.extend(self.arrivals.get(model_id).map(|a| a.method));
+        let mut ways: Vec<_> = model.holdings.iter().map(|h| representation(h)).collect();
+        if ways.is_empty()
+            && let Some(arrival) = self.arrivals.get(model_id)
+        {
+            let chunks = if arrival.method == Method::Mesh { model.offered_parts } else { 0 };
+            ways.push(representation_of(arrival.method, chunks));
         }
         Some(Offer {
             model_id: model.id.clone(),
@@ -470,19 +580,52 @@ impl Session {
             scale,
             shown: model.shown,
             opener: model.opener.clone(),
-            bytes: model.bytes() as u64,
+            // Of what was made of parts, those of the file that they were made of.
+            bytes: model.holdings.first().map_or(model.bytes() as u64, |holding| holding.source_bytes()),
             content: content_text(&content),
             bounds: model.measure.map(Measure::to_wire),
-            representations: methods
-                .into_iter()
-                .map(|method| crate::wire::message::Representation {
-                    method: method.as_str().to_owned(),
-                    version: method.version(),
-                    parameters: String::new(),
-                })
-                .collect(),
+            representations: ways,
         })
     }
+
+    /// The offer of what was made of a model's parts, if that is what is here.
+    fn standard_offer(&self, model_id: &str, offer: &Offer) -> Option<Offer> {
+        let standard = &self.stage.get(model_id)?.standard;
+        let first = standard.first()?;
+        Some(Offer {
+            bytes: first.source_bytes(),
+            content: content_text(&first.id().content),
+            representations: standard.iter().map(|h| representation(h)).collect(),
+            ..offer.clone()
+        })
+    }
+}
+
+impl Arrival {
+    /// Nothing is known of what lies here yet.
+    fn new(peer: PeerId, method: Method) -> Self {
+        let way = Way::exact(method, 0);
+        Self {
+            peer,
+            method,
+            kept_bytes: 0,
+            way,
+            holding: None,
+            channel: None,
+            attempts: 0,
+            deferred: Vec::new(),
+        }
+    }
+}
+
+fn representation(holding: &Holding) -> Representation {
+    let method = holding.id().method;
+    representation_of(method, if method == Method::Mesh { holding.chunk_count() } else { 0 })
+}
+
+fn representation_of(method: Method, chunks: u32) -> Representation {
+    let parameters = String::new();
+    Representation { method: method.as_str().to_owned(), version: method.version(), chunks, parameters }
 }
 
 /// From here on a link is slow enough for packing.

@@ -31,7 +31,7 @@ impl Session {
 
     fn command(&mut self, command: Command) -> Result<(), SessionError> {
         match command {
-            Command::OpenModel { model_id, name, glb, content, measure, private } => {
+            Command::OpenModel { model_id, name, glb, content, measure, private, plan } => {
                 if self.stage.get(&model_id).is_some() {
                     return Err(SessionError::ModelIdInUse(model_id));
                 }
@@ -52,7 +52,7 @@ impl Session {
                     loaded: true,
                     ..Model::new(model_id.clone(), name, Content::Here { glb, id: content })
                 };
-                model.hold(holding);
+                model.hold(holding, plan.filter(|_| !self.config.exact));
                 self.stage.insert(model);
                 if shared {
                     let peers = self.accepted_peers();
@@ -128,6 +128,10 @@ impl Session {
                 }
                 let (scene, from) = (self.stage.scene, self.own_id());
                 self.events.push_back(Event::SceneMoved { scene, from });
+                Ok(())
+            }
+            Command::Exact { on } => {
+                self.config.exact = on;
                 Ok(())
             }
             Command::KeepAligned { on } => {

@@ -6,7 +6,8 @@ use bytes::Bytes;
 
 use super::{Body, Client, Placement, Pose, Presence};
 use crate::{
-    transfer::{Holding, Priority, RepresentationId},
+    mesh::{Decoded, Encoding, Part, Plan},
+    transfer::{Holding, Method, Priority, RepresentationId},
     wire::{
         Progress,
         message::{Bounds, Vec3Json},
@@ -76,6 +77,13 @@ pub enum Command {
         measure: Measure,
         /// Keep it private even though a meeting is on.
         private: bool,
+        /// How it can be sent in parts, if it can.
+        plan: Option<Arc<Plan>>,
+    },
+    /// Send and take models exactly as they are in their files, from now on.
+    Exact {
+        /// On or off.
+        on: bool,
     },
     /// Close a model for everybody (a private one: here).
     CloseModel {
@@ -199,12 +207,20 @@ pub enum Event {
         model_id: String,
         progress: Progress,
     },
+    /// A chunk of a model in parts is decoded; `index` is its place among them. It
+    /// can be shown before the others come.
+    ModelPart {
+        model_id: String,
+        index: u32,
+        part: Arc<Decoded>,
+    },
     /// All bytes of a model are here, it can be decoded.
     ModelReceived {
         model_id: String,
         name: String,
         glb: Bytes,
         from: String,
+        way: Way,
     },
     ModelMoved {
         model_id: String,
@@ -259,6 +275,37 @@ pub enum Event {
     Left {
         reason: LeaveReason,
     },
+}
+
+/// How a model came.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Way {
+    /// In which way.
+    pub method: Method,
+    /// Bytes that travelled, headers of chunks included; none if it was here.
+    pub wire_bytes: u64,
+    /// Whether it is the opener's very file.
+    pub exact: bool,
+    /// How far a position may be from where it was, in the model's units.
+    pub max_error: f32,
+    /// Parts that came in each of [`Encoding::ALL`].
+    pub parts: [u32; 3],
+    /// What it took to decode its chunks, on one thread.
+    pub decoding: Duration,
+}
+
+impl Way {
+    /// The opener's very file.
+    pub fn exact(method: Method, wire_bytes: u64) -> Self {
+        Self { method, wire_bytes, exact: true, max_error: 0.0, parts: [0; 3], decoding: Duration::ZERO }
+    }
+
+    /// Adds a part.
+    pub fn add(&mut self, part: &Part) {
+        self.max_error = self.max_error.max(part.max_error);
+        let encodings = Encoding::ALL.iter().zip(&mut self.parts);
+        encodings.filter(|(encoding, _)| **encoding == part.encoding).for_each(|(_, count)| *count += 1);
+    }
 }
 
 /// Why a meeting ended for us.
@@ -390,6 +437,8 @@ pub enum Transmit {
         representation: RepresentationId,
         /// Bytes of the opener's file.
         source_bytes: u64,
+        /// Chunks of a model in parts.
+        chunks: u32,
     },
     /// Pack a model, chunk by chunk: somebody waits for it.
     Pack {

@@ -500,7 +500,8 @@ impl Session {
             self.relay_model(peer, &model_id, payload, !complete);
         }
         self.tell_own_arrival(&model_id);
-        self.events.push_back(Event::ModelReceived { model_id, name, glb, from });
+        let way = super::Way::exact(crate::transfer::Method::Raw, glb.len() as u64);
+        self.events.push_back(Event::ModelReceived { model_id, name, glb, from, way });
     }
 }
 

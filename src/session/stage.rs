@@ -10,6 +10,7 @@ use glam::Vec3;
 
 use super::{ContentId, Measure, Move, Placement, Pose, SessionError};
 use crate::{
+    mesh::Plan,
     transfer::{Holding, Method, is_worth_packing},
     wire::Progress,
 };
@@ -48,6 +49,13 @@ pub struct Model {
     pub holdings: Vec<Arc<Holding>>,
     /// The hash of the file that was offered and is on its way.
     pub offered: Option<ContentId>,
+    /// Chunks that it was offered in parts in; none if it was not.
+    pub offered_parts: u32,
+    /// How far a position may be from where it was in the opener's file, in the
+    /// model's units; zero: what is here is that very file.
+    pub max_error: f32,
+    /// For those who cannot read parts: what was made of them, a file by itself.
+    pub standard: Vec<Arc<Holding>>,
     /// It was the meeting's when the connection was lost; whether it still is
     /// will be known when the host has said what it has.
     pub kept: bool,
@@ -94,6 +102,9 @@ impl Model {
             loaded: false,
             holdings: Vec::new(),
             offered: None,
+            offered_parts: 0,
+            max_error: 0.0,
+            standard: Vec::new(),
             kept: false,
             undelivered: false,
         }
@@ -120,24 +131,69 @@ impl Model {
         let is_raw = |holding: &Arc<Holding>| holding.id().method == Method::Raw;
         if !self.holdings.iter().any(|holding| is_raw(holding) && holding.file().is_some()) {
             self.holdings.retain(|holding| !is_raw(holding));
-            self.hold(Holding::whole(id, glb.clone()));
+            self.hold(Holding::whole(id, glb.clone()), None);
         } else if let Some(raw) = self.holdings.iter().find(|holding| is_raw(holding)).cloned() {
             self.hold_packed(&raw);
         }
         self.content = Content::Here { glb, id };
     }
 
-    /// A whole file that can be sent; packed, too, if that is worth it.
-    pub fn hold(&mut self, raw: Holding) {
+    /// A standard GLB was made of what came in parts; `own` is its own hash.
+    pub fn become_assembled(&mut self, glb: Bytes, own: ContentId, max_error: f32, id: ContentId) {
+        self.max_error = max_error;
+        let mut standard =
+            Self::new(String::new(), String::new(), Content::Here { glb: glb.clone(), id: own });
+        standard.hold(Holding::whole(own, glb.clone()), None);
+        self.standard = standard.holdings;
+        self.content = Content::Here { glb, id };
+    }
+
+    /// What of it is here while it arrives in parts.
+    pub fn arriving_in_parts(&self) -> Option<Arc<Holding>> {
+        let arriving = matches!(self.content, Content::Arriving { .. });
+        self.holdings.iter().find(|h| arriving && h.id().method == Method::Mesh).cloned()
+    }
+
+    /// Whether its bytes are the opener's very file.
+    pub fn is_exact(&self) -> bool {
+        self.glb().is_some() && self.standard.is_empty()
+    }
+
+    /// A whole file that can be sent; in parts or packed, too, where that is worth it.
+    pub fn hold(&mut self, raw: Holding, plan: Option<Arc<Plan>>) {
         let raw = Arc::new(raw);
         self.holdings.push(raw.clone());
+        if let Some(plan) = plan {
+            let in_parts = Holding::in_parts(raw.id().content, raw.source_bytes(), plan);
+            self.holdings.push(Arc::new(in_parts));
+        }
         self.hold_packed(&raw);
     }
 
+    /// What can be sent in this way, and whose it is: the opener's file, or what was
+    /// made of its parts.
+    pub fn holding(&self, method: Method) -> Option<&Arc<Holding>> {
+        self.holdings.iter().chain(&self.standard).find(|holding| holding.id().method == method)
+    }
+
+    /// Before one is made: of those that were made here only the latest stays.
+    pub fn keep_two(&mut self, wanted: &Arc<Holding>) {
+        for holding in self.holdings.iter_mut().chain(&mut self.standard) {
+            let made = holding.id().method != Method::Raw && holding.is_packing();
+            if made && !Arc::ptr_eq(holding, wanted) && holding.id().method != Method::Mesh {
+                // Who is being served out of it keeps it until then.
+                *holding = Arc::new(Holding::empty(holding.id(), holding.source_bytes()));
+            }
+        }
+    }
+
     fn hold_packed(&mut self, raw: &Holding) {
-        let has = self.holdings.iter().any(|holding| holding.id().method == Method::Gzip);
-        if !has && raw.file().is_some_and(|file| is_worth_packing(&file)) {
-            self.holdings.push(Arc::new(Holding::packed_of(raw)));
+        let has = |method| self.holdings.iter().any(|holding| holding.id().method == method);
+        let missing: Vec<Method> =
+            [Method::Exact, Method::Gzip].into_iter().filter(|method| !has(*method)).collect();
+        if !missing.is_empty() && raw.file().is_some_and(|file| is_worth_packing(&file)) {
+            let packed = missing.into_iter().map(|method| Arc::new(Holding::packed_of(raw, method)));
+            self.holdings.extend(packed);
         }
     }
 

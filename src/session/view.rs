@@ -1,7 +1,7 @@
 //! What the app is told: not a queue of changes but the whole present state,
 //! which it compares with what it has shown.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 
@@ -9,7 +9,10 @@ use super::{
     Body, Client, Colour, Content, ContentId, Delivery, Identity, Measure, Participant, PeerId, Placement,
     Pose, Presence, Role, Session,
 };
-use crate::{transfer::Playout, wire::Progress};
+use crate::{
+    transfer::{Holding, Playout},
+    wire::Progress,
+};
 
 /// Where we stand in a meeting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -90,6 +93,12 @@ pub struct ModelView {
     pub glb: Option<Bytes>,
     /// Whether they are the opener's very file.
     pub exact: bool,
+    /// How far a position may be from where it was in that file, in the model's own
+    /// units; zero where it is exact.
+    pub max_error: f32,
+    /// While it arrives in parts: those that are decoded are its
+    /// [`Holding::parts`].
+    pub in_parts: Option<Arc<Holding>>,
     /// Their hash.
     pub content: Option<ContentId>,
     /// Bytes, here or announced.
@@ -186,8 +195,9 @@ impl Session {
                     shown: m.shown,
                     shared: m.shared,
                     glb: m.glb().cloned(),
-                    // Both ways of sending give the opener's very file.
-                    exact: m.glb().is_some(),
+                    exact: m.is_exact(),
+                    max_error: m.max_error,
+                    in_parts: m.arriving_in_parts(),
                     content: m.content_id(),
                     bytes: m.bytes(),
                     arriving: match m.content {

@@ -17,9 +17,9 @@ use crate::transfer::{Chunk, ChunkHeader, HEADER_BYTES, Holding, RepresentationI
 
 /// Bytes that the folder may hold.
 pub const DEFAULT_LIMIT: u64 = 2 << 30;
-const MAGIC: &[u8; 8] = b"CvChunk1";
-/// Magic and bytes of the opener's file.
-const HEAD_BYTES: u64 = 16;
+const MAGIC: &[u8; 8] = b"CvChunk2";
+/// Magic, bytes of the opener's file, chunks.
+const HEAD_BYTES: u64 = 20;
 const EXTENSION: &str = "chunks";
 
 #[derive(Debug)]
@@ -193,7 +193,8 @@ impl Disk {
 fn head(holding: &Holding) -> [u8; HEAD_BYTES as usize] {
     let mut head = [0; HEAD_BYTES as usize];
     head[..8].copy_from_slice(MAGIC);
-    head[8..].copy_from_slice(&holding.source_bytes().to_le_bytes());
+    head[8..16].copy_from_slice(&holding.source_bytes().to_le_bytes());
+    head[16..].copy_from_slice(&holding.chunk_count().to_le_bytes());
     head
 }
 
@@ -227,14 +228,14 @@ mod tests {
         drop(disk);
         let mut bytes = fs::read(&path).unwrap();
         let record = HEADER_BYTES + CHUNK_BYTES;
-        bytes[16 + record + HEADER_BYTES + 9] ^= 1;
+        bytes[20 + record + HEADER_BYTES + 9] ^= 1;
         bytes.truncate(bytes.len() - 1);
         fs::write(&path, &bytes).unwrap();
         let mut disk = Disk::open(folder.path(), DEFAULT_LIMIT).unwrap();
         let read = empty(&whole);
         disk.load(&read);
         assert_eq!(read.missing(), [(1, 2)], "one damaged, one cut off");
-        assert_eq!(fs::metadata(&path).unwrap().len() as usize, 16 + 2 * record);
+        assert_eq!(fs::metadata(&path).unwrap().len() as usize, 20 + 2 * record);
         for index in [2, 1] {
             disk.append(&read, &whole.chunk(index).unwrap());
         }
@@ -249,7 +250,7 @@ mod tests {
     fn garbage_is_no_model() {
         let folder = tempfile::tempdir().unwrap();
         let whole = holding(5, CHUNK_BYTES);
-        for garbage in [&b""[..], b"CvChunk1", &[0; 4000]] {
+        for garbage in [&b""[..], b"CvChunk2", &[0; 4000]] {
             let mut disk = Disk::open(folder.path(), DEFAULT_LIMIT).unwrap();
             let path = file_of(&disk, &whole);
             fs::write(&path, garbage).unwrap();

@@ -23,6 +23,8 @@ const MAXIMUM_CHANNELS: usize = 64;
 const EARLY_CREDITS: usize = 64;
 const EPOCH: Duration = Duration::from_millis(50);
 const EPOCHS: usize = 10;
+/// Credit beyond this is no measure of anything: the receiver sets no limit.
+const UNLIMITED: u64 = 1 << 40;
 
 /// Which channel comes first: shown models before hidden ones, small before
 /// large; those of like size are equals and take turns.
@@ -57,6 +59,8 @@ struct Sending {
     priority: Priority,
     chunks_sent: u32,
     step: Option<StepHandler>,
+    /// When its first byte was sent, and what was allowed then.
+    began: Option<(Duration, u64)>,
 }
 
 impl std::fmt::Debug for Sending {
@@ -158,6 +162,7 @@ impl Bulk {
             priority,
             chunks_sent: 0,
             step: None,
+            began: None,
         });
         Ok(())
     }
@@ -276,6 +281,11 @@ impl Bulk {
             let chunk = holding.chunk(index)?;
             sending.current = Some(Current { chunk, sent: 0 });
         }
+        // Credit comes as bytes are taken at the other end.
+        let allowed = sending.window.max_offset();
+        let allowed = if allowed < UNLIMITED { allowed } else { sending.window.offset() };
+        let (began, first) = *sending.began.get_or_insert((now, allowed));
+        sending.holding.note_taken(allowed.saturating_sub(first), now.saturating_sub(began));
         let current = sending.current.as_mut()?;
         let in_all = HEADER_BYTES + current.chunk.bytes.len();
         let context = StepContext {

@@ -150,7 +150,8 @@ impl ChunkAssembler {
                 let header = ChunkHeader::decode(head).ok_or(ChunkFault::WrongHeader { index })?;
                 holding.check(&header)?;
                 self.head.clear();
-                let bytes = BytesMut::with_capacity(header.stored_bytes as usize);
+                // A part may be large: memory grows with what comes, not with what is said.
+                let bytes = BytesMut::with_capacity((header.stored_bytes as usize).min(2 * CHUNK_BYTES));
                 self.body = Some(Body { header, bytes, hasher: Box::default() });
                 continue;
             };

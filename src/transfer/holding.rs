@@ -1,11 +1,18 @@
 //! What is held of a representation of a model's content: all of it, or some
 //! chunks. Shared by everybody who shows it, sends it or adds to it.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::{
+    sync::{
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
 use bytes::Bytes;
 
 use super::chunk::{CHUNK_BYTES, Chunk, ChunkFault, ChunkHeader, chunk_bytes, chunk_count};
+use crate::mesh::{self, Assembly, Decoded, MeshError, Plan, exact::Layout};
 
 /// The BLAKE3 hash of the opener's file.
 pub type ContentId = [u8; 32];
@@ -17,17 +24,30 @@ pub enum Method {
     Raw,
     /// Each chunk of the file as a gzip member of its own.
     Gzip,
+    /// The file's arrays as planes: see [`mesh::exact`].
+    Exact,
+    /// Not the file, but what it shows within a stated error: its plain geometry in
+    /// parts, each encoded by itself. See [`mesh`].
+    Mesh,
 }
+
+/// Chunks that a model in parts may have.
+pub const MAX_PARTS: u32 = 1 << 14;
+/// Bytes that a model in parts may be decoded to, beyond four times its file: small
+/// indices and colours grow.
+const DECODED_BEYOND: u64 = 1 << 20;
 
 impl Method {
     /// All that this build can send and receive.
-    pub const ALL: [Self; 2] = [Self::Raw, Self::Gzip];
+    pub const ALL: [Self; 4] = [Self::Raw, Self::Gzip, Self::Exact, Self::Mesh];
 
     /// The word in version messages and offers.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Raw => "raw",
             Self::Gzip => "gzip",
+            Self::Exact => "exact",
+            Self::Mesh => "mesh",
         }
     }
 
@@ -41,6 +61,8 @@ impl Method {
         match self {
             Self::Raw => 0,
             Self::Gzip => 1,
+            Self::Exact => 2,
+            Self::Mesh => 3,
         }
     }
 
@@ -79,6 +101,22 @@ pub struct Holding {
     id: RepresentationId,
     source_bytes: u64,
     state: Mutex<State>,
+    /// Of what is made here: where the file's arrays are, and how it is cut.
+    layout: OnceLock<Layout>,
+    plan: Option<Arc<Plan>>,
+    /// Of what comes in parts: those that are decoded.
+    assembly: Mutex<Option<Assembly>>,
+    flow: Flow,
+}
+
+/// How the chunks of a holding come and go.
+#[derive(Debug, Default)]
+struct Flow {
+    /// Bytes that the receiver who is furthest has taken, and its bytes a second.
+    taken: AtomicU64,
+    rate: AtomicU64,
+    /// Microseconds that its chunks took to encode here, or to decode.
+    work: AtomicU64,
 }
 
 #[derive(Debug)]
@@ -88,6 +126,10 @@ struct State {
     chunks: Vec<Option<Chunk>>,
     held: u32,
     covered: u64,
+    /// Bytes of the chunks as they travel, headers included.
+    stored: u64,
+    /// The next chunk to be made here.
+    next: u32,
     /// Whether it is being made here, or has been.
     packing: bool,
 }
@@ -95,9 +137,50 @@ struct State {
 impl Holding {
     /// Nothing yet of a file of that size.
     pub fn empty(id: RepresentationId, source_bytes: u64) -> Self {
-        let count = chunk_count(source_bytes) as usize;
-        let state = State { file: None, chunks: vec![None; count], held: 0, covered: 0, packing: false };
-        Self { id, source_bytes, state: Mutex::new(state) }
+        Self::of_chunks(id, source_bytes, chunk_count(source_bytes))
+    }
+
+    /// The same in so many chunks, which only a model in parts has a say in.
+    pub fn of_chunks(id: RepresentationId, source_bytes: u64, chunks: u32) -> Self {
+        let in_parts = id.method == Method::Mesh;
+        let count = if in_parts { chunks.min(MAX_PARTS) } else { chunk_count(source_bytes) };
+        let chunks = vec![None; count as usize];
+        let state = State { file: None, chunks, held: 0, covered: 0, stored: 0, next: 0, packing: false };
+        let holding = Self {
+            id,
+            source_bytes,
+            state: Mutex::new(state),
+            layout: OnceLock::new(),
+            plan: None,
+            assembly: Mutex::new(None),
+            flow: Flow::default(),
+        };
+        if in_parts {
+            let limit = usize::try_from(holding.decoded_limit()).unwrap_or(usize::MAX);
+            *holding.assembly() = Some(Assembly::new(count, limit));
+        }
+        holding
+    }
+
+    /// A model that will be cut into parts here: nothing of it yet.
+    pub fn in_parts(content: ContentId, source_bytes: u64, plan: Arc<Plan>) -> Self {
+        let id = RepresentationId::new(content, Method::Mesh);
+        let holding = Self::of_chunks(id, source_bytes, plan.chunk_count());
+        // What is made here need not be decoded here.
+        *holding.assembly() = None;
+        Self { plan: Some(plan), ..holding }
+    }
+
+    fn assembly(&self) -> MutexGuard<'_, Option<Assembly>> {
+        self.assembly.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Bytes that all chunks together may stand for.
+    fn decoded_limit(&self) -> u64 {
+        match self.id.method {
+            Method::Mesh => self.source_bytes.saturating_mul(4).saturating_add(DECODED_BEYOND),
+            Method::Raw | Method::Gzip | Method::Exact => self.source_bytes,
+        }
     }
 
     /// All of a file, as it is. Its chunks are hashed when they are first asked for.
@@ -123,7 +206,8 @@ impl Holding {
 
     /// Chunks in all.
     pub fn chunk_count(&self) -> u32 {
-        chunk_count(self.source_bytes)
+        // Counted when it was made; far below the largest number.
+        self.state().chunks.len() as u32
     }
 
     /// Whether this chunk can be sent.
@@ -155,14 +239,25 @@ impl Holding {
     /// Whether a chunk with this header can be part of it.
     pub fn check(&self, header: &ChunkHeader) -> Result<(), ChunkFault> {
         let expected = chunk_bytes(header.index, self.source_bytes);
-        let fits = header.index < self.chunk_count()
+        let (stored, decoded) = (header.stored_bytes as usize, header.decoded_bytes as usize);
+        let (held, count) = {
+            let state = self.state();
+            (state.covered, state.chunks.len())
+        };
+        let fits = (header.index as usize) < count
             && header.method == self.id.method
             && header.version == self.id.version
-            && header.decoded_bytes as usize == expected
             && match header.method {
-                Method::Raw => header.stored_bytes == header.decoded_bytes,
+                Method::Raw => decoded == expected && stored == decoded,
                 // What does not shrink grows by a few bytes.
-                Method::Gzip => (header.stored_bytes as usize) <= expected + 1024,
+                Method::Gzip | Method::Exact => {
+                    decoded == expected && stored <= expected + expected / 2 + 1024
+                }
+                Method::Mesh => {
+                    decoded <= mesh::MAX_DECODED_BYTES
+                        && stored <= mesh::MAX_CHUNK_BYTES.min(decoded + decoded / 2 + 4096)
+                        && held + decoded as u64 <= self.decoded_limit()
+                }
             };
         if fits { Ok(()) } else { Err(ChunkFault::WrongHeader { index: header.index }) }
     }
@@ -174,6 +269,7 @@ impl Holding {
             return false;
         }
         let decoded = u64::from(chunk.header.decoded_bytes);
+        let stored = (super::chunk::HEADER_BYTES + chunk.bytes.len()) as u64;
         let Some(slot) = state.chunks.get_mut(chunk.header.index as usize) else { return false };
         if slot.is_some() {
             return false;
@@ -181,6 +277,7 @@ impl Holding {
         *slot = Some(chunk);
         state.held += 1;
         state.covered += decoded;
+        state.stored += stored;
         true
     }
 
@@ -190,6 +287,7 @@ impl Holding {
         if let Some(chunk) = state.chunks.get_mut(index as usize).and_then(Option::take) {
             state.held -= 1;
             state.covered -= u64::from(chunk.header.decoded_bytes);
+            state.stored -= (super::chunk::HEADER_BYTES + chunk.bytes.len()) as u64;
         }
     }
 
@@ -217,9 +315,99 @@ impl Holding {
         state.held as usize == state.chunks.len()
     }
 
-    /// Bytes of the file that the chunks here cover.
+    /// Bytes of the file that the chunks here cover; of a model in parts, about.
     pub fn covered(&self) -> u64 {
-        self.state().covered
+        let state = self.state();
+        match self.id.method {
+            Method::Raw | Method::Gzip | Method::Exact => state.covered,
+            Method::Mesh if state.held as usize == state.chunks.len() => self.source_bytes,
+            // Vertices at the edges of parts are there twice.
+            Method::Mesh => state.covered.min(self.source_bytes - self.source_bytes / 50),
+        }
+    }
+
+    /// Bytes of the chunks that are here as they travel, headers included.
+    pub fn stored_bytes(&self) -> u64 {
+        self.state().stored
+    }
+
+    /// Time that the chunks took to encode here, or to decode, on one thread.
+    pub fn work(&self) -> Duration {
+        Duration::from_micros(self.flow.work.load(Ordering::Relaxed))
+    }
+
+    /// Adds to [`Self::work`].
+    pub fn note_work(&self, took: Duration) {
+        self.flow.work.fetch_add(u64::try_from(took.as_micros()).unwrap_or(0), Ordering::Relaxed);
+    }
+
+    /// A receiver has taken so many bytes of a channel so long after it began.
+    pub fn note_taken(&self, bytes: u64, after: Duration) {
+        if bytes > 0 && self.flow.taken.fetch_max(bytes, Ordering::Relaxed) <= bytes {
+            let rate = bytes as f64 / after.as_secs_f64().max(1e-4);
+            self.flow.rate.store(rate as u64, Ordering::Relaxed);
+        }
+    }
+
+    /// How long the receiver who is furthest has to do with the chunks that are
+    /// here; none before the first of its bytes tells.
+    pub fn lead(&self) -> Option<Duration> {
+        let rate = self.flow.rate.load(Ordering::Relaxed);
+        let left = self.stored_bytes().saturating_sub(self.flow.taken.load(Ordering::Relaxed));
+        (rate > 0).then(|| Duration::from_secs_f64(left as f64 / rate as f64))
+    }
+
+    /// How it is cut, if it is made here.
+    pub fn plan(&self) -> Option<&Arc<Plan>> {
+        self.plan.as_ref()
+    }
+
+    /// Where the arrays of the file are, looked for once.
+    pub(super) fn layout(&self, file: &[u8]) -> &Layout {
+        self.layout.get_or_init(|| Layout::of(file))
+    }
+
+    /// The next chunk to be made here, for one thread alone.
+    pub fn claim(&self) -> Option<u32> {
+        let mut state = self.state();
+        while let Some(slot) = state.chunks.get(state.next as usize) {
+            let (index, free) = (state.next, slot.is_none());
+            state.next += 1;
+            if free {
+                return Some(index);
+            }
+        }
+        None
+    }
+
+    /// Decodes one chunk of a model in parts.
+    ///
+    /// # Errors
+    /// If it is damaged, or does not fit the others.
+    pub fn decode_part(&self, index: u32) -> Result<Arc<Decoded>, MeshError> {
+        let chunk = self.chunk(index).ok_or(MeshError::Damaged("a chunk is missing"))?;
+        let announced = chunk.header.decoded_bytes as usize;
+        let decoded = Arc::new(mesh::decode_announced(&chunk.bytes, announced)?);
+        if let Some(assembly) = self.assembly().as_mut() {
+            assembly.insert(index, decoded.clone())?;
+        }
+        Ok(decoded)
+    }
+
+    /// The standard GLB of a model in parts, once all are decoded. Only once: the
+    /// parts are given up then.
+    pub fn assemble(&self) -> Option<Result<Bytes, MeshError>> {
+        let assembly = {
+            let mut assembly = self.assembly();
+            assembly.as_ref().filter(|assembly| assembly.is_complete())?;
+            assembly.take()?
+        };
+        Some(assembly.glb().map(Bytes::from))
+    }
+
+    /// The parts that are decoded by now, in their order, until the model is whole.
+    pub fn parts(&self) -> Vec<Arc<Decoded>> {
+        self.assembly().as_ref().map_or_else(Vec::new, |assembly| assembly.decoded().cloned().collect())
     }
 
     /// The whole file, if it lies here in one piece.
@@ -244,6 +432,11 @@ impl Holding {
             }
         }
         runs
+    }
+
+    /// Whether it is being made here, or has been.
+    pub fn is_packing(&self) -> bool {
+        self.state().packing
     }
 
     /// It is to be made here now. Whether that is news.

@@ -1,11 +1,12 @@
-//! gzip: whether it is worth it for a file, and its chunks.
+//! Making chunks of a file smaller, and whether that is worth it.
 
 use std::io::{Read, Write};
 
 use bytes::Bytes;
 use flate2::{Compression, read::GzDecoder, write::GzEncoder};
 
-use super::{Chunk, ChunkHeader, Holding, Method, RepresentationId};
+use super::{CHUNK_BYTES, Chunk, ChunkHeader, Holding, Method, RepresentationId};
+use crate::mesh::{Encoding, NORMAL_BITS, exact};
 
 /// A file under this size is sent as it is.
 const WORTH_BYTES: usize = 64 << 10;
@@ -33,18 +34,37 @@ fn pack(bytes: &[u8], level: Compression) -> Vec<u8> {
 }
 
 impl Holding {
-    /// What a file that is whole becomes when it is packed: nothing of it yet.
-    pub fn packed_of(raw: &Holding) -> Self {
-        Self::empty(RepresentationId::new(raw.id().content, Method::Gzip), raw.source_bytes())
+    /// What a file that is whole becomes in a way that gives the same file back:
+    /// nothing of it yet.
+    pub fn packed_of(raw: &Holding, method: Method) -> Self {
+        Self::empty(RepresentationId::new(raw.id().content, method), raw.source_bytes())
     }
 
-    /// Packs the next chunk that is lacking; false when there is none.
-    pub fn pack_next(&self, raw: &Holding) -> bool {
-        let Some((index, _)) = self.missing().first().copied() else { return false };
-        let Some(chunk) = raw.chunk(index) else { return false };
-        let packed = pack(&chunk.bytes, Compression::new(6));
-        let chunk = Chunk::packed(index, Method::Gzip, chunk.bytes.len(), packed.into());
-        self.insert(chunk)
+    /// Makes one chunk; false where it cannot be made. Parts of a model are encoded
+    /// as `encoding` says.
+    pub fn pack(&self, raw: &Holding, index: u32, encoding: Encoding) -> bool {
+        let method = self.id().method;
+        let made = match method {
+            Method::Mesh => {
+                let encoded = self.plan().and_then(|plan| plan.encode(index, encoding, NORMAL_BITS));
+                encoded.map(|encoded| (encoded.bytes, encoded.decoded_bytes))
+            }
+            Method::Gzip => {
+                raw.chunk(index).map(|chunk| (pack(&chunk.bytes, Compression::new(6)), chunk.bytes.len()))
+            }
+            Method::Exact => raw.file().map(|file| {
+                let start = (index as usize * CHUNK_BYTES).min(file.len());
+                let piece = start..(start + CHUNK_BYTES).min(file.len());
+                (exact::encode(&file, self.layout(&file), piece.clone()), piece.len())
+            }),
+            Method::Raw => None,
+        };
+        made.is_some_and(|(bytes, decoded)| self.insert(Chunk::packed(index, method, decoded, bytes.into())))
+    }
+
+    /// Vertices of a part that is made here; of anything else none.
+    pub fn part_vertices(&self, index: u32) -> usize {
+        self.plan().map_or(0, |plan| plan.part_vertices(index))
     }
 }
 
@@ -61,6 +81,11 @@ pub fn unpack(header: &ChunkHeader, bytes: &Bytes, file: &mut Vec<u8>) -> bool {
                 return false;
             }
         }
+        Method::Exact => {
+            return exact::decode(bytes, header.decoded_bytes as usize, file).is_ok();
+        }
+        // No piece of the file.
+        Method::Mesh => return false,
     }
     true
 }
@@ -91,17 +116,21 @@ mod tests {
     fn packed_chunks_are_read_back() {
         let file: Bytes = (0..CHUNK_BYTES + 5000).map(|n| (n / 100) as u8).collect::<Vec<u8>>().into();
         let raw = Holding::whole(*blake3::hash(&file).as_bytes(), file.clone());
-        let packed = Holding::packed_of(&raw);
-        while packed.pack_next(&raw) {}
-        assert!(packed.is_complete());
-        let mut read = Vec::new();
-        for index in 0..2 {
-            let chunk = packed.chunk(index).unwrap();
-            assert_eq!(packed.check(&chunk.header), Ok(()));
-            assert!(chunk.bytes.len() < CHUNK_BYTES / 10);
-            assert!(unpack(&chunk.header, &chunk.bytes, &mut read));
+        for method in [Method::Gzip, Method::Exact] {
+            let packed = Holding::packed_of(&raw, method);
+            while let Some(index) = packed.claim() {
+                assert!(packed.pack(&raw, index, Encoding::Fast));
+            }
+            assert!(packed.is_complete());
+            let mut read = Vec::new();
+            for index in 0..2 {
+                let chunk = packed.chunk(index).unwrap();
+                assert_eq!(packed.check(&chunk.header), Ok(()));
+                assert!(chunk.bytes.len() < CHUNK_BYTES / 10);
+                assert!(unpack(&chunk.header, &chunk.bytes, &mut read));
+            }
+            assert_eq!(read, file);
         }
-        assert_eq!(read, file);
     }
 
     #[test]

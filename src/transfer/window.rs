@@ -57,6 +57,11 @@ impl SendWindow {
         self.offset
     }
 
+    /// The largest offset that was allowed.
+    pub fn max_offset(&self) -> u64 {
+        self.max_offset
+    }
+
     /// Bytes that may be sent now.
     pub fn available(&self) -> u64 {
         self.max_offset - self.offset

@@ -3,17 +3,18 @@
 //! put together again by a [`FrameAssembler`], as over a socket.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
 use convene::{
+    mesh::{Encoding, Plan},
     session::{
-        Body, CloseCause, Command, Config, Event, Identity, LeaveReason, Measure, Move, ParticipantView,
-        PeerId, Placement, Presence, Session, SessionError, SessionView, Stored, Transmit,
+        Assembled, Body, CloseCause, Command, Config, Event, Identity, LeaveReason, Measure, Move,
+        ParticipantView, PeerId, Placement, Presence, Session, SessionError, SessionView, Stored, Transmit,
     },
     store::{DEFAULT_LIMIT, Store},
-    transfer::{Inbound, Intercepted, Method, Outbox, WindowMode, intercept},
+    transfer::{Holding, Inbound, Intercepted, Method, Outbox, WindowMode, intercept},
     wire::{Frame, FrameAssembler, Limits, MEETING_PREFIX, Message, encode_frame, message::OpenModel},
 };
 use glam::Vec3;
@@ -169,6 +170,16 @@ pub fn open(model_id: &str, glb: &Bytes) -> Command {
     open_measured(model_id, glb, cube(1.0), false)
 }
 
+/// One that is sent in parts.
+pub fn open_in_parts(model_id: &str, glb: &Bytes) -> Command {
+    let Command::OpenModel { model_id, name, glb, content, measure, private, .. } = open(model_id, glb)
+    else {
+        unreachable!("it opens a model")
+    };
+    let plan = Some(Arc::new(Plan::new(&glb).expect("it is plain")));
+    Command::OpenModel { model_id, name, glb, content, measure, private, plan }
+}
+
 pub fn open_measured(model_id: &str, glb: &Bytes, measure: Measure, private: bool) -> Command {
     Command::OpenModel {
         model_id: model_id.to_owned(),
@@ -177,6 +188,7 @@ pub fn open_measured(model_id: &str, glb: &Bytes, measure: Measure, private: boo
         content: *blake3::hash(glb).as_bytes(),
         measure,
         private,
+        plan: None,
     }
 }
 
@@ -587,9 +599,14 @@ impl World {
                     loop {
                         match assembler.push(&mut bytes, &piece.holding) {
                             Ok(Some(chunk)) => {
+                                let index = chunk.header.index;
                                 let store = &mut self.nodes[node].store;
-                                store.insert(&piece.holding, chunk);
-                                if piece.holding.is_complete() {
+                                let is_new = store.insert(&piece.holding, chunk);
+                                if piece.holding.id().method == Method::Mesh {
+                                    if is_new {
+                                        self.unpack(node, &piece.holding, index);
+                                    }
+                                } else if piece.holding.is_complete() {
                                     let file = store.assemble(&piece.holding);
                                     told.push(file.map_or(Stored::Wrong, Stored::Whole));
                                 }
@@ -612,6 +629,21 @@ impl World {
             self.grant(at);
         }
         Ok(())
+    }
+
+    /// Decodes a part as soon as it is here.
+    fn unpack(&mut self, node: usize, holding: &Arc<Holding>, index: u32) {
+        let session = &mut self.nodes[node].session;
+        let result = match holding.decode_part(index) {
+            Ok(part) => {
+                session.handle_part(holding, index, &part);
+                holding.assemble().map(|file| file.map_err(|error| error.to_string()))
+            }
+            Err(error) => Some(Err(error.to_string())),
+        };
+        let Some(result) = result else { return };
+        let assembled = result.map(|file| Assembled { own: *blake3::hash(&file).as_bytes(), file });
+        session.handle_assembled(holding, assembled, self.now);
     }
 
     fn grant(&mut self, at: usize) {
@@ -680,10 +712,20 @@ impl World {
                         }
                     }
                     Transmit::Extended { .. } => {}
-                    Transmit::Pack { from, into } => while into.pack_next(&from) {},
-                    Transmit::Lookup { model_id, representation, source_bytes } => {
-                        let (holding, file) = self.nodes[node].store.lookup(representation, source_bytes);
-                        self.nodes[node].session.handle_found(&model_id, holding, file, now);
+                    Transmit::Pack { from, into } => {
+                        while let Some(index) = into.claim() {
+                            assert!(into.pack(&from, index, Encoding::Strong));
+                        }
+                    }
+                    Transmit::Lookup { model_id, representation, source_bytes, chunks } => {
+                        let store = &mut self.nodes[node].store;
+                        let (holding, file) = store.lookup(representation, source_bytes, chunks);
+                        self.nodes[node].session.handle_found(&model_id, holding.clone(), file, now);
+                        if representation.method == Method::Mesh {
+                            for index in (0..holding.chunk_count()).filter(|&index| holding.has(index)) {
+                                self.unpack(node, &holding, index);
+                            }
+                        }
                     }
                     Transmit::RoundTrip { peer, round_trip } => {
                         let at = self.incoming(peer);

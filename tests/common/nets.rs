@@ -61,6 +61,7 @@ pub fn open(net: &Net, model_id: &str, bytes: usize) {
         glb,
         measure,
         private: false,
+        plan: None,
     };
     net.send(NetCommand::Session { seq: 1, command }).unwrap();
     wait_for(net, "answer", |e| matches!(e, NetEvent::Answer { seq: 1, result: Ok(()) }).then_some(()));

@@ -98,6 +98,7 @@ pub fn open_recorded(payload: &[u8]) -> (OpenModel, Command) {
         measure: measured(&glb),
         glb,
         private: false,
+        plan: None,
     };
     (open, command)
 }

@@ -134,7 +134,7 @@ fn close_and_cancel_stop_the_bytes_at_once() {
 }
 
 /// A scripted Convene peer that has joined.
-fn scripted_guest(world: &mut World, host: usize, letter: char) -> usize {
+pub fn scripted_guest(world: &mut World, host: usize, letter: char) -> usize {
     let script = world.script_joins(host);
     world.say(script, convene::wire::MEETING_PREFIX);
     let version = Version {
@@ -165,7 +165,7 @@ fn offer_of(model_id: &str, file: &[u8]) -> Message {
 }
 
 /// The latest want that a script has heard.
-fn want_of(world: &World, script: usize) -> Option<Want> {
+pub fn want_of(world: &World, script: usize) -> Option<Want> {
     let heard = world.scripts[script].heard.iter().rev().find(|(_, p)| p[0] == 0x44)?;
     match Message::decode(&heard.1, &Default::default()) {
         Ok(Some(Message::Want(want))) => Some(want),
@@ -174,14 +174,14 @@ fn want_of(world: &World, script: usize) -> Option<Want> {
 }
 
 /// The largest credit of a channel that a script has heard.
-fn credit_of(world: &World, script: usize, channel: u16) -> u64 {
+pub fn credit_of(world: &World, script: usize, channel: u16) -> u64 {
     let credits = world.scripts[script].heard.iter().filter_map(|(_, p)| {
         (p[0] == 0x46).then(|| bulk::decode_credit(p)).flatten().filter(|(c, _)| *c == channel)
     });
     credits.map(|(_, max)| max).max().unwrap_or(0)
 }
 
-fn say_data(world: &mut World, script: usize, channel: u16, offset: u64, bytes: &[u8]) {
+pub fn say_data(world: &mut World, script: usize, channel: u16, offset: u64, bytes: &[u8]) {
     let mut frame = bytes::BytesMut::new();
     bulk::put_data_head(&mut frame, channel, offset, bytes.len());
     frame.extend_from_slice(bytes);

@@ -102,7 +102,8 @@ impl Peer {
     /// Hosts; waits until it listens.
     pub fn host(station: &Station, args: &[&str]) -> Result<Self> {
         let port = PORT.to_string();
-        let mut all = vec!["host", "--headless", "--exact", "--port", &port, "--bind", &station.address];
+        let mut all = vec!["host", "--headless", "--port", &port, "--bind", &station.address];
+        all.extend(exactly(args));
         all.extend(args);
         let host = Self::start(Path::new(PROGRAM), station, &all)?;
         host.wait_for("listening")?;
@@ -112,7 +113,8 @@ impl Peer {
     /// Begins to join, and to watch poses from the first one on.
     pub fn joining(station: &Station, host: &Station, args: &[&str]) -> Result<Self> {
         let address = format!("{}:{PORT}", host.address);
-        let mut all = vec!["join", &address, "--headless", "--exact"];
+        let mut all = vec!["join", &address, "--headless"];
+        all.extend(exactly(args));
         all.extend(args);
         let guest = Self::start(Path::new(PROGRAM), station, &all)?;
         guest.send(&json!({ "command": "watch_poses", "on": true }))?;
@@ -221,6 +223,11 @@ impl Drop for Peer {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// Models go as they are in their files, unless a row chooses the ways.
+fn exactly<'a>(args: &[&str]) -> Option<&'a str> {
+    (!args.contains(&"--methods")).then_some("--exact")
 }
 
 /// Far longer than any row takes.

@@ -4,6 +4,7 @@ mod air;
 mod beside;
 mod join;
 mod loopback;
+mod parts;
 mod slow_frames;
 mod stopped;
 mod window;
@@ -26,8 +27,9 @@ pub struct Group {
     pub run: fn(&Lab, u64) -> Result<Vec<Row>>,
 }
 
-pub const GROUPS: [Group; 7] = [
+pub const GROUPS: [Group; 8] = [
     Group { name: "beside", run: beside::run },
+    Group { name: "parts", run: parts::run },
     Group { name: "window", run: window::run },
     Group { name: "air", run: air::run },
     Group { name: "loopback", run: loopback::run },
@@ -40,6 +42,10 @@ pub const GROUPS: [Group; 7] = [
 pub const LOOKSEE: (&str, &[&str]) = ("looksee", &["--protocol", "looksee"]);
 pub const UNCONTROLLED: (&str, &[&str]) = ("uncontrolled", &["--window", "none"]);
 pub const CONVENE: (&str, &[&str]) = ("convene", &[]);
+/// Ways of making a model smaller.
+pub const GZIP: (&str, &[&str]) = ("gzip", &["--methods", "gzip"]);
+pub const EXACT: (&str, &[&str]) = ("exact", &["--methods", "exact"]);
+pub const PARTS: (&str, &[&str]) = ("parts", &["--methods", "mesh,raw"]);
 
 /// When a model began to travel, by the opener's answer and the receiver's offer,
 /// whichever came first.
@@ -49,7 +55,15 @@ fn begin_of(opened: &serde_json::Value, receiver: &Peer) -> Result<u64> {
 
 /// The figures of a model that came whole.
 fn set_times(row: &mut Row, begin_ns: u64, receiver: &Peer, bytes: f64, copies: f64) -> Result<u64> {
-    let last_byte_ns = time_of(&receiver.wait_for("model_received")?)?;
+    let received = receiver.wait_for("model_received")?;
+    let last_byte_ns = time_of(&received)?;
+    // Made smaller, or as it is.
+    let bytes = received["wire_bytes"].as_f64().filter(|bytes| *bytes > 0.0).unwrap_or(bytes);
+    row.set("wire_mbytes", bytes / 1e6);
+    for (key, encoding) in [("parts_fast", "fast"), ("parts_strong", "strong"), ("parts_planes", "planes")] {
+        row.set(key, received["parts"][encoding].as_f64());
+    }
+    row.set("decode_seconds", received["decode_seconds"].as_f64());
     let opened_ns = time_of(&receiver.wait_for("model_opened")?)?;
     ensure!(last_byte_ns > begin_ns, "the model was there before it was sent");
     let seconds = (last_byte_ns - begin_ns) as f64 / 1e9;

@@ -52,6 +52,18 @@ pub fn verdicts(rows: &[Row]) -> Vec<Verdict> {
     ] {
         judge(what, get("convene", mbit, "pose_longest_gap_ms"), limit, false);
     }
+    for (mbit, limit, times) in
+        [(20.0, 1.3, Some(6.0)), (50.0, 0.65, Some(5.0)), (166.0, 0.35, Some(3.0)), (320.0, 0.28, None)]
+    {
+        let shown = |way: &str| get(&format!("sizes, {way}"), mbit, "seconds_from_open");
+        judge(&format!("{mbit} Mbit/s, parts: from open to opened, s"), shown("parts"), limit, false);
+        if let Some(times) = times {
+            let faster = shown("looksee").zip(shown("parts")).map(|(looksee, parts)| looksee / parts);
+            judge(&format!("{mbit} Mbit/s, parts: times as fast as looksee"), faster, times, true);
+        }
+        let gap = get("sizes, parts", mbit, "pose_longest_gap_ms");
+        judge(&format!("{mbit} Mbit/s, parts: longest gap, ms"), gap, 60.0, false);
+    }
     judge("loopback: Gbit/s to one guest", any("loopback, one guest", "gbit_per_second"), 2.0, true);
     judge("loopback: eight guests, pose p99, ms", any("loopback, eight guests", "pose_p99_ms"), 3.0, false);
     for mbit in [50.0, 166.0] {

@@ -11,7 +11,7 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 
 use super::{
     Model, ModelState, Stands,
-    material::Look,
+    material::{Look, Looks},
     mesh::{self, Part},
     open::{File, Opening, Prepareds},
 };
@@ -21,7 +21,13 @@ use crate::{
         link::{Meeting, Outgoing, receive},
         notices::Notify,
     },
-    model::{self, Cancel, DecodedModel, Limits, bvh::Bvh},
+    model::{
+        self, Cancel, DecodedModel, Light, Limits,
+        bvh::Bvh,
+        motion::Motion,
+        parts::parts,
+        simplify::{Simplified, simplify},
+    },
     notice::Notice,
     opening,
     session::{Command, Measure},
@@ -47,13 +53,15 @@ pub struct Jobs {
     results: Receiver<Done>,
     pub(super) workers: Workers,
     pub(super) limits: Limits,
+    /// Triangles drawn of a model; none for all.
+    pub(super) budget: Option<u64>,
     done: Sender<Done>,
 }
 
 impl Jobs {
-    pub(in crate::app) fn new(workers: Workers, limits: Limits) -> Self {
+    pub(in crate::app) fn new(workers: Workers, limits: Limits, budget: Option<u64>) -> Self {
         let (done, results) = bounded(MAXIMUM_RESULTS);
-        Self { workers, limits, done, results }
+        Self { workers, limits, budget, done, results }
     }
 }
 
@@ -104,6 +112,8 @@ pub(super) struct Prepared {
     pub images: Vec<Image>,
     pub measure: Measure,
     pub shape: Shape,
+    pub motion: Option<Arc<Motion>>,
+    pub lights: Vec<Light>,
     pub warnings: Vec<String>,
 }
 
@@ -116,6 +126,17 @@ pub struct Shape {
     pub tree: Arc<Bvh>,
     /// Number of triangles, of all instances.
     pub triangles: u64,
+    /// If that is less than what the file has.
+    pub simplified: Option<Simplified>,
+}
+
+/// Whether all of a model is wanted, over the budget or not.
+#[derive(Component, Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Detail {
+    /// All triangles.
+    pub full: bool,
+    /// It was shown before: nobody need be told again.
+    pub(super) again: bool,
 }
 
 /// A job that runs; removing it (also by despawning) stops the job.
@@ -133,17 +154,31 @@ impl Drop for Decoding {
 pub(super) struct Waiting(pub Option<Box<Prepared>>);
 
 /// Turns arrays into meshes and images. Runs on a worker.
-pub(super) fn prepare(decoded: DecodedModel) -> Box<Prepared> {
+pub(super) fn prepare(mut decoded: DecodedModel, budget: Option<u64>, cancel: &Cancel) -> Box<Prepared> {
+    // Before anything is left out, so that it is the same for everybody.
     let (measure, bounds) = (opening::measure(&decoded), decoded.bounds);
+    let simplified = budget.and_then(|budget| simplify(&mut decoded, budget, cancel));
     let tree = Arc::new(Bvh::build(&decoded));
-    let pieces = model::split::split(&decoded, MAXIMUM_MESH_BYTES);
-    let (looks, images) = super::material::looks(&decoded);
-    let mut parts = Vec::new();
-    for piece in pieces {
-        mesh::parts(piece, &decoded.materials, &mut parts);
-    }
-    let shape = Shape { bounds, tree, triangles: decoded.counts.triangles };
-    Box::new(Prepared { parts, looks, images, measure, shape, warnings: decoded.warnings })
+    let shape = Shape { bounds, tree, triangles: decoded.counts.triangles, simplified };
+    let made = parts(&mut decoded, MAXIMUM_MESH_BYTES);
+    let mut looks = Looks::new(&decoded.materials, &decoded.textures, measure.unit_scale());
+    let part = |part| {
+        let (own, tangents) = (looks.of(&part), looks.needs_tangents(&part));
+        mesh::part(part, own, tangents)
+    };
+    let parts = made.into_iter().map(part).collect();
+    let (looks, images) = looks.done();
+    let motion = decoded.motion.map(|motion| Arc::new(*motion));
+    Box::new(Prepared {
+        parts,
+        looks,
+        images,
+        measure,
+        shape,
+        motion,
+        lights: decoded.lights,
+        warnings: decoded.warnings,
+    })
 }
 
 /// Starts a job for each model whose bytes are whole.
@@ -152,9 +187,9 @@ fn start(
     meeting: Res<Meeting>,
     jobs: Res<Jobs>,
     mut opened: ResMut<Prepareds>,
-    mut models: Query<(Entity, &Model, &mut ModelState)>,
+    mut models: Query<(Entity, &Model, &mut ModelState, &Detail)>,
 ) {
-    for (entity, model, mut state) in &mut models {
+    for (entity, model, mut state, detail) in &mut models {
         if *state != ModelState::Arriving {
             continue;
         }
@@ -170,13 +205,15 @@ fn start(
             continue;
         }
         let (cancel, limits) = (Cancel::default(), jobs.limits.clone());
+        let budget = jobs.budget.filter(|_| !detail.full);
         let lost = Err("it broke the decoder".to_owned());
         let mut answer = Answer::new(&jobs, Done::Decoded { entity, result: lost });
         let for_job = cancel.clone();
         let submitted = jobs.workers.submit(move || {
             answer.begin();
             let decoded = model::decode(&glb, &limits, &for_job);
-            let result = decoded.map(prepare).map_err(|error| error.to_string());
+            let result =
+                decoded.map(|decoded| prepare(decoded, budget, &for_job)).map_err(|error| error.to_string());
             answer.send(Done::Decoded { entity, result });
         });
         // With all workers' queues full, it is tried again in the next frame.

@@ -6,6 +6,10 @@
 //!   cut them, and people put their heads into models; a side that vanishes there
 //!   is taken for a hole in the data. Textured (made by artists) and transparent
 //!   surfaces (whose far side would shine through the near one) follow the file.
+//! - A transparent surface with two sides is drawn twice: its far sides before, its
+//!   near sides after those of all surfaces inside it. So isosurfaces of several
+//!   levels, one in the other, blend in the right order at the cost of twice their
+//!   vertices. Folds of one surface over itself are not sorted.
 //! - Roughness 1 and metallic 0, which ChimeraX writes for everything, have no
 //!   highlight at all and look like paper: they get the sheen of matte plastic.
 //! - glTF's default for files without a material is a metal, which is black in a
@@ -14,24 +18,31 @@
 use bevy::{
     asset::RenderAssetUsages,
     image::{ImageAddressMode, ImageFilterMode, ImageSampler, ImageSamplerDescriptor},
-    math::Affine2,
+    mesh::UvChannel,
     platform::collections::HashMap,
     prelude::*,
-    render::render_resource::{Extent3d, TextureDimension, TextureFormat},
+    render::render_resource::{Extent3d, Face, TextureDimension, TextureFormat},
 };
 
-use crate::model::{
-    Alpha, DecodedModel, Filter, Material, Primitive, Sampler, Texture, TextureRef, Topology, Wrap,
-};
+use crate::model::{Alpha, Filter, Material, Sampler, Texture, TextureRef, Topology, Wrap, parts::Part};
 
 /// Of surfaces that the file calls perfectly rough.
 const MATTE_ROUGHNESS: f32 = 0.6;
+
+/// How far, in metres of a model of one metre, sorting is moved at most: below 1, so
+/// that nothing is moved in depth.
+const MOST_BIAS: f32 = 0.5;
+/// Sizes of transparent surfaces that are told apart; each has materials of its own.
+const SIZES: f32 = 64.0;
 
 /// A material whose textures are numbers of images.
 #[derive(Debug, Clone)]
 pub(super) struct Look {
     material: Material,
     lit: bool,
+    side: Side,
+    /// Nearer for sorting by this, in metres.
+    bias: f32,
     base_color: Option<usize>,
     metallic_roughness: Option<usize>,
     normal: Option<usize>,
@@ -39,33 +50,92 @@ pub(super) struct Look {
     emissive: Option<usize>,
 }
 
-/// Of each material a lit and an unlit look, the file's materials first, then
-/// the one for primitives without.
-pub(super) fn looks(model: &DecodedModel) -> (Vec<Look>, Vec<Image>) {
-    let mut images = Images { textures: &model.textures, made: HashMap::new(), images: Vec::new() };
-    let none = Material { metallic: 0.0, ..Material::default() };
-    let mut looks = Vec::new();
-    for material in model.materials.iter().chain([&none]) {
+/// Which sides of triangles are drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Side {
+    /// As the material says.
+    Any,
+    Far,
+    Near,
+}
+
+/// The looks that a model's parts have, made as they are asked for.
+pub(super) struct Looks<'a> {
+    materials: Vec<Material>,
+    images: Images<'a>,
+    made: HashMap<(usize, bool, Side, u32), usize>,
+    looks: Vec<Look>,
+    /// Metres per unit of the model.
+    scale: f32,
+}
+
+impl<'a> Looks<'a> {
+    /// `scale`: metres per unit of the model, as it is shown at first.
+    pub fn new(materials: &[Material], textures: &'a [Texture], scale: f32) -> Self {
+        let none = Material { metallic: 0.0, ..Material::default() };
+        Self {
+            materials: materials.iter().cloned().chain([none]).collect(),
+            images: Images { textures, made: HashMap::new(), images: Vec::new() },
+            made: HashMap::new(),
+            looks: Vec::new(),
+            scale,
+        }
+    }
+
+    /// The looks in which a part is drawn, one after the other.
+    pub fn of(&mut self, part: &Part) -> Vec<usize> {
+        let last = self.materials.len() - 1;
+        let number = part.mesh.material.filter(|&m| m < last).unwrap_or(last);
+        // Lines and points, and what has no normals, are unlit.
+        let lit = part.mesh.topology == Topology::Triangles && part.mesh.normals.is_some();
+        let blends = self.materials.get(number).is_some_and(|m| m.alpha == Alpha::Blend);
+        if !blends || part.mesh.topology != Topology::Triangles {
+            return vec![self.look(number, lit, Side::Any, 0)];
+        }
+        let widest = part.places.iter().map(|place| place.scale.abs().max_element()).fold(0.0, f32::max);
+        let size = part.mesh.grid.size().length() * part.mesh.scale * widest * self.scale;
+        let size = (size.min(1.0) * SIZES).ceil() as u32;
+        let near = self.look(number, lit, Side::Near, size);
+        if self.materials.get(number).is_some_and(|m| m.double_sided) {
+            return vec![self.look(number, lit, Side::Far, size), near];
+        }
+        vec![near]
+    }
+
+    /// Whether tangents are needed: where a normal texture is.
+    pub fn needs_tangents(&self, part: &Part) -> bool {
+        let material = part.mesh.material.and_then(|m| self.materials.get(m));
+        let uvs = part.mesh.uvs.first().is_some_and(Option::is_some);
+        uvs && material.is_some_and(|m| m.normal_texture.is_some())
+    }
+
+    fn look(&mut self, number: usize, lit: bool, side: Side, size: u32) -> usize {
+        if let Some(&look) = self.made.get(&(number, lit, side, size)) {
+            return look;
+        }
+        let material = self.materials.get(number).cloned().unwrap_or_default();
+        let images = &mut self.images;
         let mut image = |texture: Option<TextureRef>, srgb| texture.and_then(|t| images.get(t.texture, srgb));
+        let bias = size as f32 / SIZES * MOST_BIAS;
         let look = Look {
             base_color: image(material.base_color_texture, true),
             metallic_roughness: image(material.metallic_roughness_texture, false),
             normal: image(material.normal_texture, false),
             occlusion: image(material.occlusion_texture, false),
             emissive: image(material.emissive_texture, true),
-            material: material.clone(),
-            lit: true,
+            material,
+            lit,
+            side,
+            bias: if side == Side::Far { -bias } else { bias },
         };
-        looks.extend([look.clone(), Look { lit: false, ..look }]);
+        self.made.insert((number, lit, side, size), self.looks.len());
+        self.looks.push(look);
+        self.looks.len() - 1
     }
-    (looks, images.images)
-}
 
-/// The look of a primitive: lines and points, and what has no normals, are unlit.
-pub(super) fn look_index(primitive: &Primitive, materials: &[Material]) -> usize {
-    let material = primitive.material.filter(|&m| m < materials.len()).unwrap_or(materials.len());
-    let lit = primitive.topology == Topology::Triangles && primitive.normals.is_some();
-    material * 2 + usize::from(!lit)
+    pub fn done(self) -> (Vec<Look>, Vec<Image>) {
+        (self.looks, self.images.images)
+    }
 }
 
 impl Look {
@@ -82,15 +152,20 @@ impl Look {
         StandardMaterial {
             base_color: Color::linear_rgba(r, g, b, a),
             base_color_texture: image(self.base_color),
+            base_color_channel: channel(m.base_color_texture),
             metallic: m.metallic,
             perceptual_roughness: if paper { MATTE_ROUGHNESS } else { m.roughness },
             metallic_roughness_texture: image(self.metallic_roughness),
+            metallic_roughness_channel: channel(m.metallic_roughness_texture),
             normal_map_texture: image(self.normal),
+            normal_map_channel: channel(m.normal_texture),
             occlusion_texture: image(self.occlusion),
+            occlusion_channel: channel(m.occlusion_texture),
             emissive: LinearRgba::rgb(er, eg, eb),
             // glTF's emission is added to the picture as it is, not as a light of so many candela.
             emissive_exposure_weight: 0.0,
             emissive_texture: image(self.emissive),
+            emissive_channel: channel(m.emissive_texture),
             alpha_mode: match m.alpha {
                 Alpha::Opaque => AlphaMode::Opaque,
                 Alpha::Mask(cutoff) => AlphaMode::Mask(cutoff),
@@ -98,15 +173,19 @@ impl Look {
             },
             unlit: m.unlit || !self.lit,
             double_sided: both_sides,
-            cull_mode: (!both_sides).then_some(bevy::render::render_resource::Face::Back),
-            uv_transform: m.base_color_texture.map_or(Affine2::IDENTITY, uv_transform),
+            cull_mode: match self.side {
+                Side::Any => (!both_sides).then_some(Face::Back),
+                Side::Far => Some(Face::Front),
+                Side::Near => Some(Face::Back),
+            },
+            depth_bias: self.bias,
             ..default()
         }
     }
 }
 
-fn uv_transform(texture: TextureRef) -> Affine2 {
-    Affine2::from_scale_angle_translation(texture.scale.into(), -texture.rotation, texture.offset.into())
+fn channel(texture: Option<TextureRef>) -> UvChannel {
+    if texture.is_some_and(|t| t.uv_set == 1) { UvChannel::Uv1 } else { UvChannel::Uv0 }
 }
 
 /// Images by texture and by whether their numbers are sRGB, made when asked for.

@@ -133,7 +133,7 @@ fn open(
     mut notices: MessageWriter<Notify>,
 ) {
     for OpenFile { path, private } in files.read() {
-        let (private, path, limits) = (*private, path.clone(), jobs.limits.clone());
+        let (private, path, limits, budget) = (*private, path.clone(), jobs.limits.clone(), jobs.budget);
         let name = file_name(&path);
         let submitted = {
             let name = name.clone();
@@ -141,13 +141,14 @@ fn open(
             let mut answer = Answer::new(&jobs, Done::Opened { name: name.clone(), result: Err(lost) });
             jobs.workers.submit(move || {
                 answer.begin();
-                let result = match open_file(&path, &limits, &Cancel::default()) {
+                let cancel = Cancel::default();
+                let result = match open_file(&path, &limits, &cancel) {
                     Ok(opened) => {
                         let opened = Opened { private, ..opened };
                         Ok(Box::new(File {
                             command: opened.command(),
                             model_id: opened.model_id,
-                            prepared: prepare(opened.decoded),
+                            prepared: prepare(opened.decoded, budget, &cancel),
                         }))
                     }
                     Err(error) => Err(Notice::from(&error)),

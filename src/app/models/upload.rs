@@ -10,16 +10,25 @@ use std::{
     time::{Duration, Instant},
 };
 
-use bevy::{camera::primitives::Aabb, prelude::*};
+use bevy::{
+    camera::{primitives::Aabb, visibility::NoFrustumCulling},
+    prelude::*,
+};
 
 use super::{
-    Model, ModelState,
+    Detail, Model, ModelState,
+    animate::{Bends, Motions, Moves},
     decode::{Prepared, Waiting},
+    lights,
     material::Look,
     mesh::Part,
 };
 use crate::{
-    app::{AppSystems, link::Outgoing},
+    app::{
+        AppSystems,
+        input::Action,
+        link::{Meeting, Outgoing},
+    },
     session::Command,
 };
 
@@ -31,7 +40,7 @@ const TIME_PER_FRAME: Duration = Duration::from_millis(2);
 const ENTITIES_PER_LOOK: usize = 64;
 
 pub(super) fn plugin(app: &mut App) {
-    app.add_systems(Update, (begin, upload).chain().in_set(AppSystems::Update));
+    app.add_systems(Update, (change_detail, begin, upload).chain().in_set(AppSystems::Update));
 }
 
 /// What is still to be uploaded.
@@ -48,12 +57,42 @@ struct Upload {
     content: Entity,
 }
 
-fn begin(mut commands: Commands, models: Query<(Entity, &mut Waiting)>) {
-    for (entity, mut waiting) in models {
+/// What the pieces of a model hang from.
+#[derive(Component)]
+struct Content(Entity);
+
+/// Another detail is decoded anew: what is shown stays in the file's bytes only.
+fn change_detail(
+    mut actions: MessageReader<Action>,
+    meeting: Res<Meeting>,
+    mut models: Query<(&Model, &mut ModelState, &mut Detail)>,
+) {
+    for action in actions.read() {
+        let Action::ToggleDetail(id) = action else { continue };
+        let Some((_, mut state, mut detail)) = models.iter_mut().find(|(model, ..)| model.id == *id) else {
+            continue;
+        };
+        if *state == ModelState::Ready && meeting.model(id).is_some_and(|model| model.glb.is_some()) {
+            *detail = Detail { full: !detail.full, again: true };
+            *state = ModelState::Arriving;
+        }
+    }
+}
+
+fn begin(mut commands: Commands, models: Query<(Entity, &mut Waiting, Option<&Content>)>) {
+    for (entity, mut waiting, before) in models {
         let Some(prepared) = waiting.0.take() else { continue };
-        let Prepared { parts, looks, images, measure, shape, .. } = *prepared;
+        let Prepared { parts, looks, images, measure, shape, motion, lights, .. } = *prepared;
+        if let Some(Content(before)) = before {
+            commands.entity(*before).despawn();
+        }
         let scale = Transform::from_scale(Vec3::splat(measure.unit_scale()));
         let content = commands.spawn((scale, Visibility::Inherited, ChildOf(entity))).id();
+        lights::spawn(&mut commands, content, &lights, measure.unit_scale());
+        match motion {
+            Some(motion) => commands.entity(entity).insert(Motions::new(motion)),
+            None => commands.entity(entity).remove::<Motions>(),
+        };
         let upload = Upload {
             images: images.into(),
             handles: Vec::new(),
@@ -63,13 +102,13 @@ fn begin(mut commands: Commands, models: Query<(Entity, &mut Waiting)>) {
             mesh: None,
             content,
         };
-        commands.entity(entity).remove::<Waiting>().insert((upload, shape));
+        commands.entity(entity).remove::<Waiting>().insert((upload, shape, Content(content)));
     }
 }
 
 fn upload(
     mut commands: Commands,
-    mut models: Query<(Entity, &Model, &mut Upload, &mut ModelState)>,
+    mut models: Query<(Entity, &Model, &mut Upload, &mut ModelState, &Detail)>,
     mut outgoing: MessageWriter<Outgoing>,
     mut meshes: ResMut<Assets<Mesh>>,
     mut images: ResMut<Assets<Image>>,
@@ -77,7 +116,7 @@ fn upload(
 ) {
     let mut bytes_left = BYTES_PER_FRAME;
     let end = Instant::now() + TIME_PER_FRAME;
-    for (entity, model, mut upload, mut state) in &mut models {
+    for (entity, model, mut upload, mut state, detail) in &mut models {
         while bytes_left > 0 && Instant::now() < end {
             let upload = &mut *upload;
             if let Some(image) = upload.images.pop_front() {
@@ -91,7 +130,9 @@ fn upload(
             }
             let Some(part) = upload.parts.front_mut() else {
                 *state = ModelState::Ready;
-                outgoing.write(Command::ModelLoaded { model_id: model.id.clone() }.into());
+                if !detail.again {
+                    outgoing.write(Command::ModelLoaded { model_id: model.id.clone() }.into());
+                }
                 commands.entity(entity).remove::<Upload>();
                 break;
             };
@@ -99,15 +140,25 @@ fn upload(
                 bytes_left = bytes_left.saturating_sub(part.bytes);
                 upload.mesh = Some(meshes.add(mesh));
             }
-            let (Some(mesh), Some(material)) = (&upload.mesh, upload.materials.get(part.look)) else {
+            let Some(mesh) = upload.mesh.clone() else {
                 upload.parts.pop_front();
                 continue;
             };
             let some = part.transforms.len().saturating_sub(ENTITIES_PER_LOOK);
-            let (mesh, material) = (Mesh3d(mesh.clone()), MeshMaterial3d(material.clone()));
             let bounds = Aabb::from_min_max(part.bounds.min, part.bounds.max);
             for transform in part.transforms.drain(some..) {
-                commands.spawn((mesh.clone(), material.clone(), bounds, transform, ChildOf(upload.content)));
+                for look in &part.looks {
+                    let Some(material) = upload.materials.get(*look) else { continue };
+                    let drawn = (Mesh3d(mesh.clone()), MeshMaterial3d(material.clone()), bounds);
+                    let mut piece = commands.spawn((drawn, transform, ChildOf(upload.content)));
+                    if let Some(node) = part.node {
+                        piece.insert(Moves { model: entity, node, rest: transform.compute_affine() });
+                    }
+                    if let Some(rig) = part.rig {
+                        // Where it bends to is not known beforehand.
+                        piece.insert((Bends { model: entity, rig }, NoFrustumCulling));
+                    }
+                }
             }
             if part.transforms.is_empty() {
                 upload.parts.pop_front();

@@ -10,10 +10,11 @@ use crate::{
         input::{Action, Page},
         labels,
         link::Meeting,
-        models::{Model, ModelState, Opening, Shape},
+        models::{Detail, Model, ModelState, Motions, Opening, Shape},
         progress::{self, Arrival, Speeds},
         ui::{self, Element, Size, Tone},
     },
+    model::simplify::Simplified,
     notice::grouped,
     session::{Client, Delivery, ModelView, Phase},
 };
@@ -30,6 +31,12 @@ pub(super) fn plugin(app: &mut App) {
 struct Here {
     state: ModelState,
     triangles: Option<u64>,
+    /// Drawn instead of those of the file.
+    simplified: Option<Simplified>,
+    /// All triangles are shown although they are over the budget.
+    full: bool,
+    /// It can move; whether it does.
+    plays: Option<bool>,
 }
 
 fn update(
@@ -37,7 +44,7 @@ fn update(
     selected: Res<Selected>,
     opening: Res<Opening>,
     speeds: Res<Speeds>,
-    models: Query<(&Model, &ModelState, Option<&Shape>)>,
+    models: Query<(&Model, &ModelState, &Detail, Option<&Shape>, Option<&Motions>)>,
     mut pages: Pages,
 ) {
     if !pages.shows(Page::Models) {
@@ -45,9 +52,12 @@ fn update(
     }
     let here = |id: &str| {
         let found = models.iter().find(|(model, ..)| model.id == id);
-        found.map_or_else(Here::default, |(_, state, shape)| Here {
+        found.map_or_else(Here::default, |(_, state, detail, shape, motions)| Here {
             state: *state,
             triangles: shape.map(|shape| shape.triangles),
+            simplified: shape.and_then(|shape| shape.simplified),
+            full: detail.full,
+            plays: motions.map(Motions::is_playing),
         })
     };
     let opening: Vec<&str> = opening.iter().map(String::as_str).collect();
@@ -95,6 +105,10 @@ fn model_card(meeting: &Meeting, model: &ModelView, speeds: &Speeds, selected: b
     let tone = if model.shown { Tone::Plain } else { Tone::Dim };
     let mut parts = vec![ui::row([ui::name(name, Size::Body, tone)])];
     parts.push(ui::text(facts(model, here), Size::Small, Tone::Dim));
+    if let Some(Simplified { from, to }) = here.simplified {
+        let text = format!("simplified to {} of {} triangles", millions(to), millions(from));
+        parts.push(ui::text(text, Size::Small, Tone::Dim));
+    }
     if in_meeting && !model.shared {
         parts.push(ui::text("Only you see it.", Size::Small, Tone::Accent));
     } else if let Some(opener) = model.opener.as_ref().filter(|opener| **opener != meeting.me.name) {
@@ -114,6 +128,16 @@ fn model_card(meeting: &Meeting, model: &ModelView, speeds: &Speeds, selected: b
         let label = if model.shown { "Hide" } else { "Show" };
         let toggle = ui::button(format!("models/toggle/{id}"), label, Action::ToggleModel(id.clone()));
         buttons.push(toggle.enabled_if(model.failed.is_none()).into());
+    }
+    if here.simplified.is_some() || here.full {
+        let label = if here.full { "Simplify" } else { "Show all triangles" };
+        let detail = ui::button(format!("models/detail/{id}"), label, Action::ToggleDetail(id.clone()));
+        buttons.push(detail.enabled_if(here.state == ModelState::Ready).into());
+    }
+    if let Some(plays) = here.plays {
+        let label = if plays { "Stop moving" } else { "Play" };
+        let play = ui::button(format!("models/play/{id}"), label, Action::ToggleAnimation(id.clone()));
+        buttons.push(play.enabled_if(here.state == ModelState::Ready).into());
     }
     if in_meeting && !model.shared && whole {
         let share = ui::button(format!("models/share/{id}"), "Share", Action::Share(id.clone()));
@@ -136,6 +160,11 @@ fn model_card(meeting: &Meeting, model: &ModelView, speeds: &Speeds, selected: b
         parts.extend(receivers(meeting, model, speeds));
     }
     ui::card(id.clone(), selected, parts)
+}
+
+/// With one digit after the point where there are millions.
+fn millions(count: u64) -> String {
+    if count >= 1_000_000 { format!("{:.1} M", count as f64 / 1e6) } else { grouped(count) }
 }
 
 /// What a model is, in one line.
@@ -225,6 +254,8 @@ mod tests {
             shared: true,
             glb: arriving.is_none().then(bytes::Bytes::new),
             exact: true,
+            max_error: 0.0,
+            in_parts: None,
             content: None,
             bytes: 2_000_000,
             arriving: arriving.map(|progress| (progress, Duration::ZERO)),
@@ -237,7 +268,7 @@ mod tests {
     }
 
     fn lines(view: SessionView, state: ModelState) -> Vec<String> {
-        let here = |_: &str| Here { state, triangles: Some(1234) };
+        let here = |_: &str| Here { state, triangles: Some(1234), ..Here::default() };
         let page = page(&Meeting::from(view), None, &[], &Speeds::default(), here);
         page.iter().flat_map(Element::lines).collect()
     }
@@ -261,6 +292,23 @@ mod tests {
         assert!(lines(on.clone(), ModelState::Arriving).contains(&"[Get it after all]".to_owned()));
         on.models = vec![ModelView { failed: Some("no meshes".into()), ..model("m", None) }];
         assert!(lines(on, ModelState::Failed).contains(&"Cannot be shown: no meshes.".to_owned()));
+    }
+
+    #[test]
+    fn what_was_simplified_and_what_moves_has_a_button() {
+        let on = SessionView { models: vec![model("m", None)], ..view() };
+        let seen = |here: Here| {
+            let page = page(&Meeting::from(on.clone()), None, &[], &Speeds::default(), move |_: &str| here);
+            page.iter().flat_map(Element::lines).collect::<Vec<_>>()
+        };
+        let ready = Here { state: ModelState::Ready, ..Here::default() };
+        let simplified = Some(Simplified { from: 3_200_000, to: 999_999 });
+        let lines = seen(Here { simplified, ..ready });
+        assert!(lines.contains(&"simplified to 999,999 of 3.2 M triangles".to_owned()), "{lines:?}");
+        assert!(lines.contains(&"[Show all triangles]".to_owned()));
+        assert!(seen(Here { full: true, ..ready }).contains(&"[Simplify]".to_owned()));
+        assert!(seen(Here { plays: Some(false), ..ready }).contains(&"[Play]".to_owned()));
+        assert!(!seen(ready).iter().any(|line| line.contains("Play") || line.contains("implif")));
     }
 
     #[test]

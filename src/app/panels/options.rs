@@ -137,6 +137,7 @@ fn page(state: &State<'_>) -> Vec<Element> {
         note(received),
         ui::line(),
         heading("Display"),
+        ui::switch(Switch::FileLights, "Lights of model files", settings.file_lights, true),
         ui::switch(Switch::FrameTime, "Show frame time", settings.frame_time, true),
         ui::switch(Switch::Debugging, "Show what the network does (F3)", state.debugging, true),
         ui::row([ui::button("options/keys", "Keys and mouse (F1)", Action::ToggleHelp).into()]),

@@ -39,6 +39,11 @@ impl Material for FloorMaterial {
         AlphaMode::Blend
     }
 
+    /// Behind everything transparent: its middle is at the room's, often nearer than models.
+    fn depth_bias(&self) -> f32 {
+        -SIDE
+    }
+
     fn enable_shadows() -> bool {
         false
     }

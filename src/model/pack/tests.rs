@@ -101,6 +101,24 @@ fn an_image_without_any_buffer() {
 }
 
 #[test]
+fn a_glb_with_side_files_is_packed_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut glb = crate::model::testing::Glb::quad();
+    glb.json["images"] = serde_json::json!([{ "uri": "a%20b.png" }, { "uri": "../none.png" }]);
+    fs::write(folder.path().join("a b.png"), png()).unwrap();
+    let path = folder.path().join("x.glb");
+    fs::write(&path, glb.build()).unwrap();
+    let packed = read(&path).unwrap();
+    assert_eq!(packed.warnings.len(), 1, "{:?}", packed.warnings);
+    assert!(packed.warnings[0].starts_with("image 1 is not shown: the side file ../none.png"));
+    let model =
+        crate::model::decode(&packed.glb, &Limits::default(), &crate::model::Cancel::default()).unwrap();
+    assert_eq!((model.counts.triangles, model.warnings.len()), (2, 0), "{:?}", model.warnings);
+    // Its own name is not its own any more, so that what travels is whole.
+    assert!(!String::from_utf8_lossy(&packed.glb).contains("a%20b"));
+}
+
+#[test]
 fn names_that_lead_elsewhere_are_refused() {
     let outer = tempfile::tempdir().unwrap();
     let folder = outer.path().join("model");

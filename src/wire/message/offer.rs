@@ -52,9 +52,16 @@ pub struct Representation {
     pub method: String,
     /// Of the method.
     pub version: u8,
+    /// Chunks, where the bytes of the file do not say how many there are.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub chunks: u32,
     /// What else the method needs to be known by.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub parameters: String,
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// Type 0x44, ours. Asks for chunks of a model.

@@ -3,6 +3,7 @@
 use std::{fs, path::Path, time::Duration};
 
 use anyhow::Result;
+use convene::threads;
 use serde_json::{Value, json};
 
 use super::{CONVENE, HZ, LOOKSEE, UNCONTROLLED, begin_of, set_poses, set_times};
@@ -58,6 +59,7 @@ impl Transfer<'_> {
         let before = host.does(json!({ "command": "stats" }))?;
         pause(SETTLE)?;
         let idle = host.does(json!({ "command": "stats" }))?;
+        let asked_ns = threads::monotonic_nanoseconds();
         let opened = host.open(self.model)?;
         while lab.trace.is_some() && guest.events("model_received").is_empty() {
             pause(Duration::from_millis(50))?;
@@ -67,6 +69,8 @@ impl Transfer<'_> {
         let mut row = Row::new(&self.name, self.link);
         let begin_ns = begin_of(&opened, &guest)?;
         let last_byte_ns = set_times(&mut row, begin_ns, &guest, bytes, 1.0)?;
+        let shown_ns = time_of(&guest.wait_for("model_opened")?)?;
+        row.set("seconds_from_open", (shown_ns - asked_ns) as f64 / 1e9);
         pause(AFTER)?;
         let written = sender.stop()?;
         let arrivals = guest.arrivals();

@@ -1,0 +1,457 @@
+//! What becomes of models on their way in parts: the same model within the stated
+//! errors, or a refusal; never a panic.
+
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test")]
+
+#[allow(dead_code, reason = "shared with other tests, each of which uses a part")]
+#[path = "common/glb.rs"]
+mod glb;
+
+use bytes::Bytes;
+use convene::{
+    mesh::{self, Assembly, Decoded, Encoding, NormalBits, Plan, exact},
+    model::{self, Cancel, DecodedModel, Limits},
+};
+use glam::Vec3;
+use glb::{F32, Glb, U8};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+/// A wavy sheet of `side` x `side` vertices as a primitive.
+fn sheet(glb: &mut Glb, side: usize, wave: f32) -> Value {
+    let at = |n: usize| (n % side, n / side);
+    let height = |x: f32, y: f32| wave * ((x * 0.7).sin() + (y * 0.4).cos());
+    let (mut positions, mut normals, mut colors, mut indices) = (vec![], vec![], vec![], vec![]);
+    for n in 0..side * side {
+        let (x, y) = (at(n).0 as f32, at(n).1 as f32);
+        positions.extend([x, y, height(x, y)]);
+        let normal = Vec3::new(-0.7 * wave * (x * 0.7).cos(), 0.4 * wave * (y * 0.4).sin(), 1.0).normalize();
+        normals.extend(normal.to_array());
+        colors.extend([(n % 251) as u8, (n / 7) as u8, 200, 255 - (n % 3) as u8]);
+    }
+    for n in 0..side * side {
+        let (x, y) = at(n);
+        if x + 1 < side && y + 1 < side {
+            let n = n as u32;
+            let up = side as u32;
+            indices.extend([n, n + 1, n + up, n + 1, n + up + 1, n + up]);
+        }
+    }
+    let positions = glb.floats("VEC3", &positions);
+    let normals = glb.floats("VEC3", &normals);
+    let colors = glb.accessor(U8, "VEC4", side * side, &colors);
+    glb.accessor_mut(colors)["normalized"] = json!(true);
+    let indices = glb.indices(&indices);
+    json!({
+        "attributes": { "POSITION": positions, "NORMAL": normals, "COLOR_0": colors },
+        "indices": indices, "material": 0,
+    })
+}
+
+fn place(glb: &mut Glb, primitives: Value, node: Value) {
+    let meshes = glb.json["meshes"].as_array_mut().unwrap();
+    meshes.push(json!({ "primitives": primitives }));
+    let mesh = meshes.len() - 1;
+    let mut node = node;
+    node["mesh"] = json!(mesh);
+    let nodes = glb.json["nodes"].as_array_mut().unwrap();
+    nodes.push(node);
+    let node = nodes.len() - 1;
+    glb.json["scenes"][0]["nodes"].as_array_mut().unwrap().push(json!(node));
+}
+
+fn with_material(mut glb: Glb) -> Glb {
+    glb.json["materials"] = json!([{ "name": "plain" }, { "alphaMode": "BLEND" }]);
+    glb
+}
+
+fn decoded(glb: &[u8]) -> DecodedModel {
+    model::decode(glb, &Limits::default(), &Cancel::default()).unwrap()
+}
+
+/// Through chunks and back; the GLB, and how far a position may be off.
+fn through(file: &Bytes, encoding: Encoding, bits: NormalBits) -> (Vec<u8>, f32, Plan) {
+    let plan = Plan::new(file).unwrap();
+    let mut assembly = Assembly::new(plan.chunk_count(), 1 << 30);
+    // The last first: any order will do.
+    for index in (0..plan.chunk_count()).rev() {
+        let chunk = plan.encode(index, encoding, bits).unwrap();
+        let decoded = mesh::decode(&chunk.bytes).unwrap();
+        assert_eq!(decoded.bytes(), chunk.decoded_bytes);
+        if let Decoded::Part(part) = &decoded {
+            assert!(part.max_error <= plan.max_error());
+        }
+        assembly.insert(index, decoded.into()).unwrap();
+    }
+    assert!(plan.encode(plan.chunk_count(), encoding, bits).is_none());
+    assert!(assembly.is_complete());
+    (assembly.glb().unwrap(), plan.max_error(), plan)
+}
+
+/// Every triangle of a model where it is shown: corners with colour and normal,
+/// turned so that the least comes first.
+fn triangles(model: &DecodedModel, grid: f32) -> Vec<[(Vec3, [u32; 4], Vec3, usize); 3]> {
+    let mut all = Vec::new();
+    for instance in &model.instances {
+        let primitive = &model.primitives[instance.primitive];
+        if primitive.topology != model::Topology::Triangles {
+            continue;
+        }
+        for corners in primitive.indices.chunks_exact(3) {
+            let mut triangle = [0, 1, 2].map(|corner| {
+                let at = corners[corner] as usize;
+                let color = primitive.colors.as_ref().map_or([1.0; 4], |colors| colors.linear(at));
+                let normal = Vec3::from(primitive.normals.as_ref().unwrap()[at]);
+                let normal = instance.transform.matrix3.inverse().transpose() * glam::Vec3A::from(normal);
+                let position = instance.transform.transform_point3(primitive.positions[at].into());
+                (
+                    position,
+                    color.map(|c| (c * 65535.0).round() as u32),
+                    Vec3::from(normal.normalize()),
+                    primitive.material.map_or(9, |m| m),
+                )
+            });
+            let key = |corner: &(Vec3, [u32; 4], Vec3, usize)| {
+                ((corner.0 / grid).round().as_ivec3().to_array(), corner.1)
+            };
+            let least = (0..3).min_by_key(|&corner| key(&triangle[corner])).unwrap();
+            if instance.flips_winding() {
+                triangle.swap(1, 2);
+                triangle.rotate_left((3 - least) % 3);
+            } else {
+                triangle.rotate_left(least);
+            }
+            all.push(triangle);
+        }
+    }
+    all.sort_by_key(|triangle| {
+        triangle.map(|(position, color, ..)| ((position / grid).round().as_ivec3().to_array(), color))
+    });
+    all
+}
+
+/// The two show the same triangles within the error, colours to the bit.
+fn assert_same(a: &DecodedModel, b: &DecodedModel, error: f32, degrees: f32) {
+    // Vertices are far further apart than the error.
+    let (a, b) = (triangles(a, 0.05), triangles(b, 0.05));
+    assert_eq!(a.len(), b.len());
+    for (a, b) in a.iter().flatten().zip(b.iter().flatten()) {
+        assert!(a.0.distance(b.0) <= error, "{} is {} from {}", a.0, a.0.distance(b.0), b.0);
+        assert_eq!((a.1, a.3), (b.1, b.3));
+        assert!(a.2.angle_between(b.2).to_degrees() <= degrees, "{} {}", a.2, b.2);
+    }
+}
+
+const WAYS: [(Encoding, NormalBits, f32); 4] = [
+    (Encoding::Fast, NormalBits::Eight, 1.05),
+    (Encoding::Strong, NormalBits::Eight, 1.05),
+    (Encoding::Planes, NormalBits::Ten, 0.3),
+    (Encoding::Strong, NormalBits::Ten, 0.3),
+];
+
+#[test]
+fn a_surface_comes_back_in_parts() {
+    let mut glb = Glb::new();
+    let primitive = sheet(&mut glb, 300, 3.0);
+    place(&mut glb, json!([primitive]), json!({ "name": "sheet", "translation": [5.0, 0.0, -7.0] }));
+    let file = Bytes::from(with_material(glb).build());
+    let before = decoded(&file);
+    for (encoding, bits, degrees) in WAYS {
+        let (back, error, plan) = through(&file, encoding, bits);
+        assert!(plan.part_count() >= 3, "{}", plan.part_count());
+        assert!(error < 0.005);
+        assert_same(&before, &decoded(&back), error, degrees);
+    }
+}
+
+#[test]
+fn many_small_meshes_become_few_parts() {
+    let mut glb = Glb::new();
+    for n in 0..60 {
+        let primitive = sheet(&mut glb, 6, 0.5);
+        place(&mut glb, json!([primitive]), json!({ "translation": [n as f32 * 10.0, 0.0, 0.0] }));
+    }
+    let file = Bytes::from(with_material(glb).build());
+    let (back, error, plan) = through(&file, Encoding::Fast, NormalBits::Ten);
+    assert_eq!(plan.part_count(), 1);
+    let back = decoded(&back);
+    assert_eq!(back.primitives.len(), 1);
+    assert_same(&decoded(&file), &back, error, 0.3);
+}
+
+#[test]
+fn what_is_turned_mirrored_shown_twice_or_transparent_keeps_its_place() {
+    let mut glb = Glb::new();
+    let parts: Vec<Value> = (0..5).map(|n| sheet(&mut glb, 20, 1.0 + n as f32 * 0.3)).collect();
+    let turn = [0.182_574_2, 0.365_148_4, 0.547_722_6, 0.730_296_7];
+    place(&mut glb, json!([parts[0]]), json!({ "rotation": turn, "translation": [100.0, 0.0, 0.0] }));
+    place(
+        &mut glb,
+        json!([parts[1]]),
+        json!({ "scale": [-1.0, 1.0, 2.0], "translation": [0.0, 100.0, 0.0] }),
+    );
+    place(&mut glb, json!([parts[2], parts[3]]), json!({}));
+    let mut blended = parts[4].clone();
+    blended["material"] = json!(1);
+    place(&mut glb, json!([blended]), json!({ "translation": [0.0, 0.0, 200.0] }));
+    // The third once more, elsewhere.
+    glb.json["nodes"].as_array_mut().unwrap().push(json!({ "mesh": 2, "translation": [0.0, -100.0, 0.0] }));
+    glb.json["scenes"][0]["nodes"].as_array_mut().unwrap().push(json!(4));
+    let file = Bytes::from(with_material(glb).build());
+    for (encoding, bits, degrees) in WAYS {
+        let (back, error, _) = through(&file, encoding, bits);
+        let (before, back) = (decoded(&file), decoded(&back));
+        // Twice the size along one axis there.
+        assert_same(&before, &back, error * 2.5, degrees);
+        // The size at which a meeting shows it is the same.
+        assert!((before.unit_scale() / back.unit_scale() - 1.0).abs() < 1e-4);
+    }
+}
+
+#[test]
+fn what_is_not_plain_stays_as_it_is() {
+    let mut glb = Glb::new();
+    let plain = sheet(&mut glb, 20, 1.0);
+    let ends = glb.floats("VEC3", &[0., 0., 0., 5., 5., 5.]);
+    let lines = json!({ "attributes": { "POSITION": ends }, "mode": 1 });
+    let mut textured = sheet(&mut glb, 20, 2.0);
+    let uvs: Vec<f32> = (0..800).map(|n| n as f32 / 800.0).collect();
+    textured["attributes"]["TEXCOORD_0"] = json!(glb.floats("VEC2", &uvs));
+    textured["material"] = json!(2);
+    place(&mut glb, json!([plain, lines]), json!({ "name": "both" }));
+    place(&mut glb, json!([textured]), json!({ "translation": [50.0, 0.0, 0.0] }));
+    let pixels = picture();
+    let image = glb.view(&pixels);
+    let mut glb = with_material(glb);
+    glb.json["images"] = json!([{ "bufferView": image, "mimeType": "image/png" }]);
+    glb.json["textures"] = json!([{ "source": 0 }]);
+    glb.json["materials"].as_array_mut().unwrap().push(json!({
+        "pbrMetallicRoughness": { "baseColorTexture": { "index": 0 } },
+    }));
+    let file = Bytes::from(glb.build());
+    let (before, (back, error, _)) = (decoded(&file), through(&file, Encoding::Strong, NormalBits::Ten));
+    let back = decoded(&back);
+    assert_same(&before, &back, error, 0.3);
+    assert_eq!(back.counts.lines, 1);
+    assert_eq!(before.textures.len(), back.textures.len());
+    let uvs_of = |model: &DecodedModel| {
+        let mut all: Vec<u32> = model
+            .primitives
+            .iter()
+            .filter_map(|p| p.uvs.as_ref())
+            .flatten()
+            .flatten()
+            .map(|v| v.to_bits())
+            .collect();
+        all.sort_unstable();
+        all
+    };
+    assert_eq!(uvs_of(&before), uvs_of(&back), "texture coordinates are exact");
+    assert!(!uvs_of(&back).is_empty());
+}
+
+/// A picture of 40 x 40 pixels.
+fn picture() -> Vec<u8> {
+    let mut bytes = std::io::Cursor::new(Vec::new());
+    let picture = image::RgbImage::from_fn(40, 40, |x, y| image::Rgb([x as u8, y as u8, 7]));
+    picture.write_to(&mut bytes, image::ImageFormat::Png).unwrap();
+    bytes.into_inner()
+}
+
+#[test]
+fn what_could_be_lost_travels_exactly() {
+    let refused = |change: &dyn Fn(&mut Glb)| {
+        let mut glb = Glb::new();
+        let primitive = sheet(&mut glb, 30, 1.0);
+        place(&mut glb, json!([primitive]), json!({}));
+        let mut glb = with_material(glb);
+        change(&mut glb);
+        Plan::new(&Bytes::from(glb.build())).err()
+    };
+    assert_eq!(refused(&|_| {}), None);
+    for (why, change) in [
+        ("animations", (&|glb: &mut Glb| glb.json["animations"] = json!([{}])) as &dyn Fn(&mut Glb)),
+        ("skins", &|glb: &mut Glb| glb.json["skins"] = json!([{}])),
+        ("an extension", &|glb: &mut Glb| glb.json["extensionsUsed"] = json!(["EXT_mesh_gpu_instancing"])),
+        ("one scene", &|glb: &mut Glb| glb.json["scenes"] = json!([{}, {}])),
+        ("plain", &|glb: &mut Glb| glb.json["meshes"][0]["primitives"][0]["targets"] = json!([])),
+        ("plain", &|glb: &mut Glb| glb.json["meshes"][0]["primitives"][0]["mode"] = json!(5)),
+        ("plain", &|glb: &mut Glb| glb.json["meshes"][0]["weights"] = json!([])),
+        ("beyond its vertices", &|glb: &mut Glb| {
+            let at = glb.bin.len() - 4;
+            glb.bin[at..].copy_from_slice(&900u32.to_le_bytes());
+        }),
+        ("not a finite number", &|glb: &mut Glb| glb.bin[..4].copy_from_slice(&f32::NAN.to_le_bytes())),
+        ("nodes", &|glb: &mut Glb| glb.json["nodes"][0]["children"] = json!([0])),
+    ] {
+        let found: Option<&str> = refused(change);
+        assert!(found.is_some_and(|found| found.contains(why)), "{why}: {found:?}");
+    }
+    for garbage in [&b""[..], b"glTF", &[0; 100]] {
+        assert!(Plan::new(&Bytes::copy_from_slice(garbage)).is_err());
+    }
+}
+
+fn pieces(file: &[u8]) -> impl Iterator<Item = std::ops::Range<usize>> {
+    let bytes = file.len();
+    (0..bytes).step_by(7001).map(move |start| start..(start + 7001).min(bytes))
+}
+
+fn assert_exact(file: &[u8]) -> usize {
+    let layout = exact::Layout::of(file);
+    let mut back = Vec::new();
+    let mut sent = 0;
+    for piece in pieces(file) {
+        let chunk = exact::encode(file, &layout, piece.clone());
+        exact::decode(&chunk, piece.len(), &mut back).unwrap();
+        sent += chunk.len();
+    }
+    assert!(back == file, "the very file");
+    sent
+}
+
+#[test]
+fn the_very_file_comes_back() {
+    let mut glb = Glb::new();
+    let primitive = sheet(&mut glb, 60, 1.0);
+    place(&mut glb, json!([primitive]), json!({}));
+    glb.accessor(F32, "VEC3", 3, &[1; 36]);
+    let file = with_material(glb).build();
+    let sent = assert_exact(&file);
+    assert!(sent * 2 < file.len(), "{sent} of {}", file.len());
+    // What accessors say of it is not believed.
+    let mut odd = Glb::quad();
+    for accessor in odd.json["accessors"].as_array_mut().unwrap() {
+        accessor["count"] = json!(3);
+        accessor["bufferView"] = json!(1);
+    }
+    assert_exact(&odd.build());
+}
+
+/// A small chunk of each kind.
+fn samples() -> Vec<Vec<u8>> {
+    let mut glb = Glb::new();
+    let primitive = sheet(&mut glb, 18, 1.0);
+    place(&mut glb, json!([primitive]), json!({}));
+    let file = Bytes::from(with_material(glb).build());
+    let plan = Plan::new(&file).unwrap();
+    let mut samples: Vec<Vec<u8>> = WAYS
+        .iter()
+        .flat_map(|&(encoding, bits, _)| {
+            [0, 1].map(|index| plan.encode(index, encoding, bits).unwrap().bytes)
+        })
+        .collect();
+    samples.dedup();
+    samples
+}
+
+/// Where `scripts/fuzz` wants them, chunks for it to begin with.
+#[test]
+fn samples_for_the_fuzzer() {
+    let mut samples = samples();
+    let file = Glb::quad().build();
+    samples.push(exact::encode(&file, &exact::Layout::of(&file), 0..file.len()));
+    assert!(samples.len() > 4);
+    if let Some(folder) = std::env::var_os("CONVENE_CORPUS") {
+        for (number, sample) in samples.iter().enumerate() {
+            std::fs::write(std::path::Path::new(&folder).join(format!("sample-{number}")), sample).unwrap();
+        }
+    }
+}
+
+#[test]
+fn the_real_models_keep_their_promises() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/models");
+    // Bytes, at most: fast, strong, exact.
+    let limits = [
+        ("surface885k.glb", 4_900_000, 2_900_000, 9_800_000),
+        ("molecule.glb", 1_400_000, 1_400_000, 2_000_000),
+    ];
+    for (name, fast, strong, very) in limits {
+        let Ok(file) = std::fs::read(folder.join(name)) else {
+            println!("skipped: {name} does not lie beside the checkout");
+            continue;
+        };
+        let file = Bytes::from(file);
+        let plan = Plan::new(&file).unwrap();
+        for (encoding, limit) in [(Encoding::Fast, fast), (Encoding::Strong, strong)] {
+            let chunks =
+                (0..plan.chunk_count()).map(|index| plan.encode(index, encoding, mesh::NORMAL_BITS).unwrap());
+            let bytes: usize = chunks.map(|chunk| chunk.bytes.len()).sum();
+            assert!(bytes <= limit, "{name}, {encoding:?}: {bytes}");
+            println!("{name}: {} {bytes}", encoding.as_str());
+        }
+        let layout = exact::Layout::of(&file);
+        let chunk =
+            |start: usize| exact::encode(&file, &layout, start..(start + (256 << 10)).min(file.len()));
+        let bytes: usize = (0..file.len()).step_by(256 << 10).map(|start| chunk(start).len()).sum();
+        assert!(bytes <= very, "{name}, exact: {bytes}");
+        println!("{name}: exact {bytes}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn surfaces_come_back_within_the_stated_error(
+        side in 17usize..60, wave in 0f32..20.0, moved in prop::array::uniform3(-300i32..300), way in 0usize..4,
+    ) {
+        let mut glb = Glb::new();
+        let primitive = sheet(&mut glb, side, wave);
+        place(&mut glb, json!([primitive]), json!({ "translation": moved }));
+        let file = Bytes::from(with_material(glb).build());
+        let (encoding, bits, degrees) = WAYS[way];
+        let (back, error, _) = through(&file, encoding, bits);
+        assert_same(&decoded(&file), &decoded(&back), error * 1.01 + 1e-4, degrees);
+    }
+
+    #[test]
+    fn any_bytes_come_back_exactly(file in prop::collection::vec(any::<u8>(), 0..20_000)) {
+        assert_exact(&file);
+    }
+
+    #[test]
+    fn damaged_chunks_are_decoded_or_refused(
+        sample in any::<prop::sample::Index>(), at in any::<prop::sample::Index>(), byte in any::<u8>(), cut in any::<bool>(),
+    ) {
+        let samples = samples();
+        let mut chunk = sample.get(&samples).clone();
+        let at = at.index(chunk.len());
+        if cut {
+            chunk.truncate(at);
+        } else {
+            chunk[at] = byte;
+        }
+        if let Ok(Decoded::Part(part)) = mesh::decode(&chunk) {
+            prop_assert!(part.positions.as_flattened().iter().all(|value| value.is_finite()));
+            let count = part.positions.len() as u32;
+            prop_assert!(part.indices.as_flattened().iter().all(|&corner| corner < count));
+        }
+    }
+
+    #[test]
+    fn any_bytes_are_decoded_or_refused(kind in 0u8..6, chunk in prop::collection::vec(any::<u8>(), 0..300)) {
+        let chunk = [&[kind][..], &chunk].concat();
+        let _ = mesh::decode(&chunk);
+        let _ = exact::decode(&chunk, 1000, &mut Vec::new());
+    }
+}
+
+#[test]
+fn chunks_of_different_models_make_none() {
+    let decode = |chunk: &[u8]| std::sync::Arc::new(mesh::decode(chunk).unwrap());
+    let samples = samples();
+    let (head, part) = (decode(&samples[0]), decode(&samples[1]));
+    let mut assembly = Assembly::new(3, 1 << 30);
+    assert!(assembly.insert(0, head.clone()).is_err(), "it says that there are two");
+    let mut assembly = Assembly::new(2, 1 << 30);
+    assert!(assembly.insert(0, part.clone()).is_err() && assembly.insert(2, part.clone()).is_err());
+    assert!(assembly.insert(1, head.clone()).is_err());
+    assembly.insert(0, head.clone()).unwrap();
+    assert!(assembly.glb().is_err(), "one is missing");
+    assembly.insert(1, part.clone()).unwrap();
+    assert!(assembly.glb().is_ok());
+    let mut small = Assembly::new(2, 100);
+    assert!(small.insert(0, head).is_err() || small.insert(1, part).is_err(), "more than was offered");
+}
