@@ -20,6 +20,8 @@ const SOON: Duration = Duration::from_secs(40);
 fn turned(v: Vec3) -> Vec3 {
     Vec3::new(-v.x, v.y, -v.z)
 }
+/// Which hand.
+pub type Which = fn(&mut Remote) -> &mut Hand;
 pub fn right(remote: &mut Remote) -> &mut Hand {
     &mut remote.right
 }
