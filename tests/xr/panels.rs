@@ -1,6 +1,9 @@
 //! Panels in the room: opened by the menu button, operated by rays and fingers.
 
-use std::time::Duration;
+use std::{
+    f32::consts::{FRAC_PI_2, PI},
+    time::Duration,
+};
 
 use glam::{Quat, Vec2, Vec3};
 
@@ -14,7 +17,7 @@ use super::{
 /// From the middle of a wand to its tip.
 const TIP: f32 = 0.2;
 /// Frames of a headset that a processor draws come a few times a second.
-const SOON: Duration = Duration::from_secs(40);
+const SOON: Duration = Duration::from_secs(60);
 
 /// From the headset's axes to the room's, for somebody without markers, and back.
 fn turned(v: Vec3) -> Vec3 {
@@ -23,9 +26,6 @@ fn turned(v: Vec3) -> Vec3 {
 
 /// Which hand.
 pub type Which = fn(&mut Remote) -> &mut Hand;
-pub fn left(remote: &mut Remote) -> &mut Hand {
-    &mut remote.left
-}
 pub fn right(remote: &mut Remote) -> &mut Hand {
     &mut remote.right
 }
@@ -36,14 +36,23 @@ fn aim(hand: &mut Hand, room: [f32; 3]) {
     hand.pose.rotation = Quat::from_rotation_arc(Vec3::NEG_Z, along);
 }
 
-/// Waits for a control that can be used, and has the hand's ray on it.
+/// Waits for a control that can be used, and has the hand's ray on it, also when
+/// its page still moves.
 pub fn point_at(stage: &mut Stage, hand: Which, id: &str) {
-    let state = stage.app.wait_for(&format!("{id} on a board"), SOON, |state| {
-        state.controls.get(id).is_some_and(|control| control.usable)
-    });
-    let at = state.controls[id].position;
-    stage.remote().set(|remote| aim(hand(remote), at));
-    stage.app.wait_for(&format!("a ray on {id}"), SOON, |state| state.pointed.iter().any(|at| at == id));
+    let mut aimed = None;
+    let place = |state: &State| state.controls.get(id).filter(|control| control.usable).map(|c| c.position);
+    loop {
+        let state = stage.app.wait_for(&format!("{id} on a board, where the ray is"), PATIENCE, |state| {
+            state.pointed.iter().any(|at| at == id) || place(state).is_some_and(|at| Some(at) != aimed)
+        });
+        if state.pointed.iter().any(|at| at == id) && place(&state) == aimed {
+            return;
+        }
+        if let Some(at) = place(&state) {
+            stage.remote().set(|remote| aim(hand(remote), at));
+            aimed = Some(at);
+        }
+    }
 }
 
 /// Presses a control with ray and trigger.
@@ -236,7 +245,7 @@ fn a_fingertip_presses_and_a_pinch_of_the_left_hand_opens_the_panels() {
         remote.left.bare();
         remote.left.pose = Pose {
             position: Vec3::new(-0.05, 1.35, -0.3),
-            rotation: Quat::from_rotation_x(std::f32::consts::FRAC_PI_2),
+            rotation: Quat::from_rotation_y(PI) * Quat::from_rotation_x(FRAC_PI_2),
         };
     });
     stage.app.wait_for("bare hands", SOON, |state| state.tracked.left == Tracked::Hand);
