@@ -95,8 +95,9 @@ impl Surfaces<'_, '_> {
         let material = StandardMaterial {
             base_color_texture: Some(image.clone()),
             unlit: true,
-            // What the UI has blended is multiplied by its alpha already.
-            alpha_mode: AlphaMode::Premultiplied,
+            // Panels are dense enough to stand in the depths of the room as solid things do: neither the floor nor a
+            // translucent model behind them is drawn over them.
+            alpha_mode: AlphaMode::Mask(0.5),
             cull_mode: None,
             ..default()
         };
