@@ -160,6 +160,11 @@ impl Face {
         Some((distance, self.below(ray.get_point(distance)).0))
     }
 
+    /// Whether a pixel is on the board or just beside it.
+    pub fn is_near(&self, pixel: Vec2) -> bool {
+        Rect::from_corners(Vec2::ZERO, self.size).inflate(100.0).contains(pixel)
+    }
+
     /// Where a pixel is in the room.
     pub fn point(&self, pixel: Vec2) -> Vec3 {
         let share = pixel / self.size;
