@@ -10,7 +10,8 @@ use bevy::{
     camera::{ImageRenderTarget, NormalizedRenderTarget},
     input::{mouse::MouseScrollUnit, touch::TouchPhase},
     picking::{
-        events::PointerState,
+        backend::HitData,
+        events::{PointerState, Scroll},
         hover::HoverMap,
         pointer::{Location, PointerAction, PointerButton, PointerId, PointerInput, PointerLocation},
     },
@@ -89,8 +90,8 @@ struct At {
 #[derive(Debug, Clone)]
 struct Press {
     began: Vec2,
-    /// What can be moved under it.
-    scrolls: bool,
+    /// The page that can be moved with it.
+    scrolls: Option<Entity>,
     /// It is being moved.
     dragging: bool,
 }
@@ -207,7 +208,7 @@ fn operate(
             let under = hovered.get(&id).into_iter().flat_map(|hits| hits.keys());
             let scrolls = under
                 .flat_map(|&entity| std::iter::once(entity).chain(parents.iter_ancestors(entity)))
-                .any(|entity| areas.get(entity).is_ok_and(|a| a.content_size().y > a.size().y + 1.0));
+                .find(|&entity| areas.get(entity).is_ok_and(|a| a.content_size().y > a.size().y + 1.0));
             pointer.press = Some(Press { began: at.pixel, scrolls, dragging: false });
             inputs.write(PointerInput::new(id, there.clone(), PointerAction::Press(PointerButton::Primary)));
             if pointer.control.is_some_and(|control| usable.contains(control)) {
@@ -220,17 +221,23 @@ fn operate(
                 PointerAction::Release(PointerButton::Primary),
             ));
         }
-        let mut scroll = 0.0;
-        if let Some(press) = &mut pointer.press {
+        if let Some(press) = &mut pointer.press
+            && let Some(page) = press.scrolls
+        {
             let far = (at.pixel - press.began).y.abs() > DRAGS;
-            if press.scrolls && far && !press.dragging {
+            if far && !press.dragging {
                 press.dragging = true;
                 give_up(id, &mut state, &pressed, &parents, pointer.control, &mut commands);
             }
-            if press.dragging {
-                scroll += moved.y;
+            if press.dragging && moved.y != 0.0 {
+                // Also when the hand has left the page meanwhile.
+                let hit = HitData::new(page, 0.0, None, None);
+                let scroll =
+                    Scroll { unit: MouseScrollUnit::Pixel, x: 0.0, y: moved.y, hit, phase: TouchPhase::Moved };
+                commands.trigger(Pointer::new(id, there.clone(), scroll, page));
             }
         }
+        let mut scroll = 0.0;
         let stick = hand.stick.y;
         if stick.abs() > STICK_RESTS {
             let beyond = (stick.abs() - STICK_RESTS) / (1.0 - STICK_RESTS);

@@ -96,8 +96,9 @@ impl Surfaces<'_, '_> {
         let material = StandardMaterial {
             base_color_texture: Some(image.clone()),
             unlit: true,
-            // What the UI has blended is multiplied by its alpha already.
-            alpha_mode: AlphaMode::Premultiplied,
+            // Panels are dense enough to stand in the depths of the room as solid things do: neither the floor nor a
+            // translucent model behind them is drawn over them.
+            alpha_mode: AlphaMode::Mask(0.5),
             cull_mode: None,
             ..default()
         };
@@ -157,6 +158,11 @@ impl Face {
         }
         let distance = -before / slope;
         Some((distance, self.below(ray.get_point(distance)).0))
+    }
+
+    /// Whether a pixel is on the board or just beside it.
+    pub fn is_near(&self, pixel: Vec2) -> bool {
+        Rect::from_corners(Vec2::ZERO, self.size).inflate(100.0).contains(pixel)
     }
 
     /// Where a pixel is in the room.

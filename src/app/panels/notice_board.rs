@@ -9,7 +9,7 @@ use crate::{
         input::{Action, Headset, Me},
         notices::Notices,
         pointers::Pointers,
-        surface::{Operable, Surface, Surfaces, facing},
+        surface::{Boards, Operable, Surface, Surfaces, facing},
         theme,
         ui::{self, Element, Size, Tone, Tree},
     },
@@ -23,6 +23,10 @@ const SIZE: UVec2 = UVec2::new(380, 420);
 const METRES_PER_PIXEL: f32 = 0.00145;
 /// From the eyes, metres.
 const DISTANCE: f32 = 1.0;
+/// Nearer it is not read, metres.
+const NEAREST: f32 = 0.4;
+/// It is so far before a board that would hide it, metres.
+const BEFORE: f32 = 0.12;
 /// Below where one looks, radians.
 const BELOW: f32 = 0.3;
 /// Notices at the same time; what is older waits in the list of the window.
@@ -133,7 +137,7 @@ fn place(
     pointers: Res<Pointers>,
     time: Res<Time>,
     mut state: ResMut<NoticeBoard>,
-    mut boards: Query<(&mut Transform, &mut Visibility), With<Surface>>,
+    mut boards: ParamSet<(Boards, Query<(&mut Transform, &mut Visibility), With<Surface>>)>,
     mut cameras: Query<&mut Camera>,
 ) {
     let NoticeBoard { made: Some(Made { board, surface, .. }), follow } = &mut *state else { return };
@@ -143,10 +147,11 @@ fn place(
     {
         camera.is_active = seen;
     }
-    let Ok((mut transform, mut visibility)) = boards.get_mut(*board) else { return };
-    visibility.set_if_neq(if seen { Visibility::Visible } else { Visibility::Hidden });
     if !seen {
         *follow = None;
+        if let Ok((_, mut visibility)) = boards.p1().get_mut(*board) {
+            visibility.set_if_neq(Visibility::Hidden);
+        }
         return;
     }
     let (eyes, wanted) = (me.body.head.position, wanted(&me));
@@ -154,7 +159,21 @@ fn place(
     let meant = Side::BOTH.iter().any(|side| pointers.over(*side) == Some(*board));
     let secs = if meant { 0.0 } else { time.delta_secs().min(0.2) };
     let at = follow.get_or_insert_with(|| Follow::at(wanted)).update(eyes, wanted, secs);
-    transform.set_if_neq(facing(at, eyes));
+    // Before any other board that is there, and as large to the eye.
+    let away = at.distance(eyes).max(NEAREST);
+    let Ok(towards) = Dir3::new(at - eyes) else { return };
+    let ray = Ray3d::new(eyes, towards);
+    let others = boards.p0();
+    let hidden_by = others.iter().filter(|(other, ..)| other != board).filter_map(|(_, _, face, _)| {
+        let (distance, pixel) = face.met_by(ray)?;
+        face.is_near(pixel).then_some(distance - BEFORE)
+    });
+    let distance = hidden_by.fold(away, f32::min).max(NEAREST);
+    let place = facing(ray.get_point(distance), eyes).with_scale(Vec3::splat(distance / DISTANCE));
+    let mut own = boards.p1();
+    let Ok((mut transform, mut visibility)) = own.get_mut(*board) else { return };
+    visibility.set_if_neq(Visibility::Visible);
+    transform.set_if_neq(place);
 }
 
 #[cfg(test)]
