@@ -232,8 +232,13 @@ fn operate(
             if press.dragging && moved.y != 0.0 {
                 // Also when the hand has left the page meanwhile.
                 let hit = HitData::new(page, 0.0, None, None);
-                let scroll =
-                    Scroll { unit: MouseScrollUnit::Pixel, x: 0.0, y: moved.y, hit, phase: TouchPhase::Moved };
+                let scroll = Scroll {
+                    unit: MouseScrollUnit::Pixel,
+                    x: 0.0,
+                    y: moved.y,
+                    hit,
+                    phase: TouchPhase::Moved,
+                };
                 commands.trigger(Pointer::new(id, there.clone(), scroll, page));
             }
         }
