@@ -158,6 +158,12 @@ fn pictures_of_a_transfer() {
     stage.wait_for_focus();
     let port = stage.app.wait_for("the meeting", PATIENCE, |state| state.port.is_some()).port.unwrap();
     let mut guest = Participant::join(port, &["--name", "Ada", "--cache", "none", "--pace", "0.2"]);
+    guest.does(json!({
+        "command": "pose",
+        "head": { "position": [1.6, 1.55, 2.2], "rotation": Quat::from_rotation_y(-2.4).to_array() },
+        "right": { "position": [1.3, 1.1, 2.0], "rotation": [0.0, 0.0, 0.0, 1.0] },
+        "left": { "position": [1.8, 1.1, 1.9], "rotation": [0.0, 0.0, 0.0, 1.0] },
+    }));
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/models/brain-surface.glb");
     let done = guest.does(json!({ "command": "open", "path": path }));
     point_at(&mut stage, right, &format!("transfer/cancel/{}", done["model_id"].as_str().unwrap()));

@@ -26,7 +26,7 @@ const DISTANCE: f32 = 0.8;
 /// A card that is farther away grows as much, up to this.
 const GROWTH: std::ops::RangeInclusive<f32> = 0.7..=8.0;
 /// It comes no nearer to the eyes than this, metres.
-const NEAREST: f32 = 0.5;
+const NEAREST: f32 = 0.45;
 
 pub(super) fn plugin(app: &mut App) {
     app.add_observer(take_down)

@@ -10,7 +10,7 @@ use crate::{
         notices::Notices,
         pointers::Pointers,
         surface::{Boards, Operable, Surface, Surfaces, facing},
-        theme,
+        theme::{self, colour},
         ui::{self, Element, Size, Tone, Tree},
     },
     gestures::{Follow, Side},
@@ -80,8 +80,11 @@ fn make(surfaces: &mut Surfaces) -> Made {
         max_height: percent(100),
         overflow: Overflow::clip(),
         row_gap: px(8),
+        border: UiRect::all(px(2)),
         ..default()
     });
+    // It may stand before a panel of the same colour.
+    let panel = (panel, BorderColor::all(colour::DIM));
     surfaces.commands.entity(board).insert(Operable);
     let panel = surfaces.commands.spawn((panel, Tree::default(), Name::new("notices"))).id();
     surfaces
