@@ -2,7 +2,7 @@
 //! content once, at low priority.
 //!
 //! Parts of a model are encoded as fast as can be, or smaller by a third with three
-//! times the work, each as the link and this machine make it worth: see [`choose`].
+//! times the work, each as the link and this machine make it worth: see [`Worker::choose`].
 
 use std::{
     io,

@@ -329,7 +329,8 @@ mod tests {
         let triangles: Vec<_> = (0..500u32).map(|n| [n, n * 7 % 501, n * n % 499]).collect();
         let stream = encode(&triangles);
         assert!(decode(&stream, 400).is_err());
-        let longer = [&stream[..], &[0]].concat();
+        let mut longer = stream.clone();
+        longer.insert(stream.len() - PAIRS.len(), 0);
         assert_eq!(decode(&longer, 500), Err(StreamError::GoesOn));
         assert_eq!(decode(&stream, usize::MAX), Err(StreamError::EndsEarly));
         assert_eq!(decode(&[0xe0], 0), Err(StreamError::OtherCodec));
