@@ -42,6 +42,7 @@ pub enum Step {
     /// The pointer on a control, and nothing more.
     Point(String),
     Press(String),
+    Again,
     Release,
     Key(KeyCode, Key, Option<String>, bool),
     /// Let so many frames pass.
@@ -85,6 +86,12 @@ impl Walk {
 
     pub fn click(&mut self, id: impl Into<String>) -> &mut Self {
         self.steps.push_back(Step::Click(id.into()));
+        self
+    }
+
+    /// Presses once more where the mouse is, as soon as can be.
+    pub fn again(&mut self) -> &mut Self {
+        self.steps.push_back(Step::Again);
         self
     }
 
@@ -206,6 +213,11 @@ fn take(world: &mut World, walk: &mut Walk, step: Step) -> bool {
         }
         Step::Release => {
             button(world, ButtonState::Released);
+            false
+        }
+        Step::Again => {
+            button(world, ButtonState::Pressed);
+            walk.next(Step::Release);
             false
         }
         Step::Point(id) => {

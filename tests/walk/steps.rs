@@ -195,7 +195,7 @@ fn files(walk: &mut Walk, received: PathBuf) {
     walk.look("04-files-delete");
     // The question may have been taken back while the picture was taken.
     walk.run(|world| world.resource_mut::<Browser>().asked = None);
-    walk.click("files/delete/unwanted.glb").click("files/delete/unwanted.glb");
+    walk.click("files/delete/unwanted.glb").again();
     walk.run(|world| {
         assert!(world.resource::<Browser>().asked.is_some(), "a double click deletes nothing");
     });
