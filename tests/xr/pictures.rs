@@ -152,7 +152,8 @@ fn pictures_of_a_transfer() {
     arguments.extend(shots.iter().map(String::as_str));
     let Some(mut stage) = Stage::set("picture-transfer", Headset::Ready, &arguments) else { return };
     stage.remote().set(|remote| {
-        remote.head = Pose::at(0.0, 1.5, 0.0);
+        // Towards the model, which stands before whoever opens it.
+        remote.head = Pose { rotation: Quat::from_rotation_y(0.65), ..Pose::at(0.0, 1.5, 0.0) };
         remote.right.pose = Pose::at(0.25, 1.15, -0.2);
     });
     stage.wait_for_focus();
