@@ -125,10 +125,9 @@ fn run(
     let id = settings::new_participant_id();
     let colour = session::Colour::PALETTE[1];
     let identity = session::Identity { id, name: "Simulated guest".to_owned(), colour };
-    let net = Net::start(NetConfig {
-        pace_megabits: Some(pace),
-        ..NetConfig::new(session::Config::new(identity))
-    })?;
+    // As the file is, so that it takes as long as its bytes do.
+    let session = session::Config { exact: true, ..session::Config::new(identity) };
+    let net = Net::start(NetConfig { pace_megabits: Some(pace), ..NetConfig::new(session) })?;
     let after_a_while = crossbeam_channel::after(JOINS_AFTER);
     let come = match cue {
         Some(cue) => select! { recv(cue) -> told => told.is_ok(), recv(stopped) -> _ => false },

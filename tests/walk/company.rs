@@ -28,7 +28,7 @@ impl Grace {
     pub fn new() -> Self {
         let identity = Identity { id: "c".repeat(16), name: NAME.to_owned(), colour: Colour::PALETTE[3] };
         // So slow that what she sends can be seen on its way.
-        let config = NetConfig { pace_megabits: Some(0.8), ..NetConfig::new(Config::new(identity)) };
+        let config = NetConfig { pace_megabits: Some(0.15), ..NetConfig::new(Config::new(identity)) };
         Self { net: Net::start(config).unwrap(), port: None, loads: true }
     }
 

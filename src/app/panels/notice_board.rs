@@ -6,6 +6,7 @@ use bevy::prelude::*;
 use crate::{
     app::{
         AppSystems,
+        alignment::Markers,
         input::{Action, Headset, Me},
         notices::Notices,
         pointers::Pointers,
@@ -134,6 +135,7 @@ fn wanted(me: &Me) -> Vec3 {
 }
 
 fn place(
+    markers: Res<Markers>,
     headset: Res<Headset>,
     notices: Res<Notices>,
     me: Res<Me>,
@@ -144,7 +146,8 @@ fn place(
     mut cameras: Query<&mut Camera>,
 ) {
     let NoticeBoard { made: Some(Made { board, surface, .. }), follow } = &mut *state else { return };
-    let seen = headset.is_worn() && notices.iter().next().is_some();
+    // While markers are put it would be in the hands' way.
+    let seen = headset.is_worn() && !markers.is_on() && notices.iter().next().is_some();
     if let Ok(mut camera) = cameras.get_mut(surface.camera)
         && camera.is_active != seen
     {
