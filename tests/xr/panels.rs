@@ -179,6 +179,12 @@ fn a_file_is_opened_by_ray_and_reaches_the_guest() {
     });
     stage.remote().set(|remote| remote.right.stick = Vec2::ZERO);
     stage.app.wait_for("a still stick", SOON, |state| state.input.right.stick == [0.0, 0.0]);
+    // The page comes to rest with the frame after.
+    for _ in 0..3 {
+        let frames = stage.app.state().frames;
+        stage.remote().set(|remote| remote.left.pose.position.y += 0.001);
+        stage.app.wait_for("another frame", SOON, |state| state.frames > frames);
+    }
     let state = stage.app.state();
     let first = names(&state)[0].clone();
     point_at(&mut stage, right, &first);
