@@ -170,7 +170,7 @@ fn a_file_is_opened_by_ray_and_reaches_the_guest() {
     let before = names(&state);
     assert!(before.len() < 12, "more than there is room for: {before:?}");
 
-    // The stick scrolls, and a pull at the page scrolls back without pressing anything.
+    // The stick scrolls.
     point_at(&mut stage, right, &before[0]);
     stage.remote().set(|remote| remote.right.stick = Vec2::new(0.0, -1.0));
     stage.app.wait_for("the rest of the list", SOON, |state| {
@@ -185,20 +185,6 @@ fn a_file_is_opened_by_ray_and_reaches_the_guest() {
         stage.remote().set(|remote| remote.left.pose.position.y += 0.001);
         stage.app.wait_for("another frame", SOON, |state| state.frames > frames);
     }
-    let state = stage.app.state();
-    let first = names(&state)[0].clone();
-    point_at(&mut stage, right, &first);
-    stage.remote().set(|remote| remote.right.trigger = 1.0);
-    stage.app.wait_for("the trigger", SOON, |state| state.input.right.trigger == 1.0);
-    let at = Vec3::from(stage.app.state().controls[&first].position);
-    stage.remote().set(|remote| aim(&mut remote.right, (at - Vec3::Y * 0.12).to_array()));
-    stage.app.wait_for("the page with the ray", SOON, |state| {
-        state.controls.get(&first).is_some_and(|now| at.y - now.position[1] > 0.1)
-    });
-    stage.remote().set(|remote| remote.right.trigger = 0.0);
-    stage.app.wait_for("a released trigger", SOON, |state| state.input.right.trigger == 0.0);
-    assert!(stage.app.state().models.is_empty(), "a pull opens nothing");
-
     let id = names(&stage.app.state())[0].clone();
     press(&mut stage, &id);
     let name = id.strip_prefix("files/open/").unwrap().to_owned();
