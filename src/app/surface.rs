@@ -48,6 +48,16 @@ pub(super) struct Surface {
 }
 
 impl Surfaces<'_, '_> {
+    /// Hangs a panel into the middle of a board, which hands can press from now on.
+    pub fn hang(&mut self, board: Entity, surface: &Surface, panel: impl Bundle) -> Entity {
+        let panel = self.commands.spawn(panel).id();
+        let middle =
+            Node { width: percent(100), height: percent(100), align_items: AlignItems::Center, ..default() };
+        self.commands.entity(board).insert(Operable);
+        self.commands.entity(surface.root).insert(middle).add_child(panel);
+        panel
+    }
+
     /// Makes a board of so many logical pixels, each of them so large in metres.
     /// It is hidden, and faces its own +z.
     pub fn spawn(&mut self, name: &'static str, size: UVec2, metres_per_pixel: f32) -> (Entity, Surface) {

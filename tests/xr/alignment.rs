@@ -4,12 +4,12 @@
 use std::time::Duration;
 
 use glam::{Quat, Vec3};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{
     remote::Pose,
     report::{Alignment, Marker, State, Tracked},
-    stage::{Guest, Headset, PATIENCE, Stage, asset, inside},
+    stage::{Guest, Headset, PATIENCE, Stage, asset, inside, read},
 };
 
 /// Frames of a headset that a processor draws come a few times a second.
@@ -39,13 +39,6 @@ fn head_in(room: Pose, head: Pose) -> Pose {
         position: room.position + room.rotation * head.position,
         rotation: room.rotation * head.rotation * half_turn,
     }
-}
-
-fn read(pose: &Value) -> Pose {
-    let numbers =
-        |of: &str| pose[of].as_array().unwrap().iter().map(|n| n.as_f64().unwrap() as f32).collect();
-    let (position, rotation): (Vec<f32>, Vec<f32>) = (numbers("position"), numbers("rotation"));
-    Pose { position: Vec3::from_slice(&position), rotation: Quat::from_slice(&rotation) }
 }
 
 /// Within 2 mm and a tenth of a degree.
@@ -224,7 +217,7 @@ fn pictures_of_markers() {
         remote.right.pose = held;
         remote.right.a = false;
     });
-    picture(&stage, shots[0].1);
+    stage.picture(shots[0].1);
     stage.remote().set(|remote| {
         for hand in [&mut remote.left, &mut remote.right] {
             hand.bare();
@@ -235,14 +228,5 @@ fn pictures_of_markers() {
         remote.right.pose =
             Pose { position: Vec3::new(0.12, 1.3, -0.3), rotation: Quat::from_rotation_x(0.4) };
     });
-    picture(&stage, shots[1].1);
-}
-
-/// Waits for a picture, and says where it is.
-fn picture(stage: &Stage, name: &str) {
-    let path = stage.file(name);
-    // A PNG is whole with its last chunk.
-    let is_whole = || std::fs::read(&path).is_ok_and(|bytes| bytes.ends_with(b"IEND\xaeB`\x82"));
-    super::process::wait_until(&format!("{}", path.display()), is_whole);
-    println!("{}", path.display());
+    stage.picture(shots[1].1);
 }

@@ -50,22 +50,13 @@ fn scene(name: &str, more: &[&str]) -> Option<(Stage, Guest)> {
     Some((stage, guest))
 }
 
-/// Waits for a picture, and says where it is.
-fn picture(stage: &Stage, name: &str) {
-    let path = stage.file(name);
-    // A PNG is whole with its last chunk.
-    let is_whole = || std::fs::read(&path).is_ok_and(|bytes| bytes.ends_with(b"IEND\xaeB`\x82"));
-    super::process::wait_until(&format!("{}", path.display()), is_whole);
-    println!("{}", path.display());
-}
-
 #[test]
 #[ignore = "makes pictures for people to look at"]
 fn pictures_of_the_room() {
     let shot = format!("12={}", inside("room.png"));
     let Some((mut stage, _guest)) = scene("picture-room", &["--eye-shot", &shot]) else { return };
     stage.app.wait_for("the wand on the model", SLOW, |state| state.aim.right.is_some());
-    picture(&stage, "room.png");
+    stage.picture("room.png");
 }
 
 #[test]
@@ -89,8 +80,8 @@ fn pictures_of_bare_hands() {
             Pose { position: Vec3::new(0.12, 1.3, -0.3), rotation: Quat::from_rotation_x(0.4) };
     });
     stage.app.wait_for("a pinch", SLOW, |state| !state.held.is_empty());
-    picture(&stage, "hands.png");
-    picture(&stage, "window.png");
+    stage.picture("hands.png");
+    stage.picture("window.png");
 }
 
 /// Between two of the pictures that are made all the time, in seconds.
@@ -106,7 +97,7 @@ fn all_the_time() -> Vec<String> {
 fn keep(stage: &Stage, name: &str) {
     let shot = |number: usize| stage.file(&format!("shot{number:03}.png"));
     let next = (1..200).rev().find(|number| shot(*number).exists()).unwrap_or(0) + 2;
-    picture(stage, &format!("shot{next:03}.png"));
+    stage.picture(&format!("shot{next:03}.png"));
     std::fs::copy(shot(next), stage.file(name)).unwrap();
     println!("{}", stage.file(name).display());
 }

@@ -1,11 +1,10 @@
 //! Where the wearer is, is where the others see them.
 
 use glam::{EulerRot, Quat, Vec3};
-use serde_json::Value;
 
 use super::{
     remote::Pose,
-    stage::{Headset, PATIENCE, Stage},
+    stage::{Headset, PATIENCE, Stage, read},
 };
 
 /// As the headset's coordinate system lies in the room without markers: people
@@ -15,13 +14,6 @@ fn head_in_room(head: Pose) -> Pose {
     let Vec3 { x, y, z } = head.position;
     let [i, j, k, w] = head.rotation.to_array();
     Pose { position: Vec3::new(-x, y, -z), rotation: Quat::from_xyzw(-i, j, -k, w) }
-}
-
-fn read(pose: &Value) -> Pose {
-    let numbers =
-        |of: &str| pose[of].as_array().unwrap().iter().map(|n| n.as_f64().unwrap() as f32).collect();
-    let (position, rotation): (Vec<f32>, Vec<f32>) = (numbers("position"), numbers("rotation"));
-    Pose { position: Vec3::from_slice(&position), rotation: Quat::from_slice(&rotation) }
 }
 
 /// Within 1 mm and a tenth of a degree.

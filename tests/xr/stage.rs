@@ -8,12 +8,13 @@ use std::{
     time::{Duration, Instant},
 };
 
+use glam::{Quat, Vec3};
 use rustix::fs::{FlockOperation, flock};
 use serde_json::{Value, json};
 
 use super::{
     process::Participant,
-    remote::Remote,
+    remote::{Pose, Remote},
     report::{Report, State, Vr},
     runtime::Runtime,
     world::{ASSETS, PROGRAM, Process, SCENARIO, World, debian_root},
@@ -110,6 +111,15 @@ impl Stage {
         self.world.folder().join(name)
     }
 
+    /// Waits for a picture, and says where it is.
+    pub fn picture(&self, name: &str) {
+        let path = self.file(name);
+        // A PNG is whole with its last chunk.
+        let is_whole = || std::fs::read(&path).is_ok_and(|bytes| bytes.ends_with(b"IEND\xaeB`\x82"));
+        super::process::wait_until(&format!("{}", path.display()), is_whole);
+        println!("{}", path.display());
+    }
+
     /// The app is what the headset shows and listens to.
     pub fn wait_for_focus(&mut self) -> State {
         self.app.wait_for("the headset's focus", PATIENCE, |state| state.vr == Vr::Focused)
@@ -120,6 +130,14 @@ impl Stage {
         let port = self.app.wait_for("the meeting", PATIENCE, |state| state.port.is_some()).port.unwrap();
         Guest { participant: Participant::join(port, &["--name", name, "--cache", "none"]) }
     }
+}
+
+/// A pose in an event of a headless participant.
+pub fn read(pose: &Value) -> Pose {
+    let numbers =
+        |of: &str| pose[of].as_array().unwrap().iter().map(|n| n.as_f64().unwrap() as f32).collect();
+    let (position, rotation): (Vec<f32>, Vec<f32>) = (numbers("position"), numbers("rotation"));
+    Pose { position: Vec3::from_slice(&position), rotation: Quat::from_slice(&rotation) }
 }
 
 /// A display in memory, and nobody else's: its number is free in this world.

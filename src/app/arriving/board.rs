@@ -11,7 +11,7 @@ use crate::{
         link::Meeting,
         models::{Model, ModelState},
         progress::{Arrival, Speeds},
-        surface::{Operable, Surface, Surfaces, facing},
+        surface::{Surface, Surfaces, facing},
         theme,
         ui::{self, Element, Size, Tone, Tree},
     },
@@ -61,18 +61,7 @@ fn put_up(
             row_gap: px(6),
             ..default()
         });
-        let panel = surfaces.commands.spawn((panel, Tree::default(), Name::new("card"))).id();
-        surfaces.commands.entity(board).insert(Operable);
-        surfaces
-            .commands
-            .entity(surface.root)
-            .insert(Node {
-                width: percent(100),
-                height: percent(100),
-                align_items: AlignItems::Center,
-                ..default()
-            })
-            .add_child(panel);
+        let panel = surfaces.hang(board, &surface, (panel, Tree::default(), Name::new("card")));
         surfaces.commands.entity(entity).insert(Card { board, camera: surface.camera, panel });
     }
 }

@@ -10,7 +10,7 @@ use crate::{
         input::{Action, Headset, Me},
         notices::Notices,
         pointers::Pointers,
-        surface::{Boards, Operable, Surface, Surfaces, facing},
+        surface::{Boards, Surface, Surfaces, facing},
         theme::{self, colour},
         ui::{self, Element, Size, Tone, Tree},
     },
@@ -86,18 +86,7 @@ fn make(surfaces: &mut Surfaces) -> Made {
     });
     // It may stand before a panel of the same colour.
     let panel = (panel, BorderColor::all(colour::DIM));
-    surfaces.commands.entity(board).insert(Operable);
-    let panel = surfaces.commands.spawn((panel, Tree::default(), Name::new("notices"))).id();
-    surfaces
-        .commands
-        .entity(surface.root)
-        .insert(Node {
-            width: percent(100),
-            height: percent(100),
-            align_items: AlignItems::Center,
-            ..default()
-        })
-        .add_child(panel);
+    let panel = surfaces.hang(board, &surface, (panel, Tree::default(), Name::new("notices")));
     Made { board, surface, panel }
 }
 
