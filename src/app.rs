@@ -138,6 +138,8 @@ pub struct HeadsetOptions {
     pub eye_size: Option<(u32, u32)>,
     /// Pictures of the left eye: when, after its first frame, and where to.
     pub eye_shots: Vec<(std::time::Duration, PathBuf)>,
+    /// There is no window beside it.
+    pub standalone: bool,
 }
 
 impl AppOptions {

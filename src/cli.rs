@@ -207,6 +207,9 @@ pub struct Common {
     /// Pixels of each eye of the headset
     #[arg(long, global = true, hide = true, value_name = "WIDTHxHEIGHT", value_parser = parse_size)]
     pub eye_size: Option<(u32, u32)>,
+    /// Look through a headset and open no window, as on a standalone headset
+    #[arg(long, global = true, hide = true)]
+    pub no_window: bool,
     /// Save a picture of the left eye after so many seconds (repeatable)
     #[arg(long, global = true, hide = true, value_name = "SECONDS=FILE", value_parser = parse_snapshot)]
     pub eye_shot: Vec<(f64, PathBuf)>,

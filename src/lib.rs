@@ -18,9 +18,12 @@
 //!
 //! `docs/architecture.md` is the map, `docs/protocol.md` the wire.
 
+#[cfg(all(target_os = "android", feature = "xr"))]
+mod android;
 #[cfg(feature = "app")]
 pub mod app;
 pub mod cli;
+pub mod crash;
 pub mod demo;
 pub mod files;
 pub mod gestures;
@@ -62,6 +65,10 @@ use workers::Workers;
 /// If a thread cannot be started, or there is no window in this build.
 pub fn run(command: Option<CliCommand>, files: Vec<PathBuf>, common: Common) -> io::Result<Ending> {
     let settings_path = common.settings.clone().unwrap_or_else(settings::default_path);
+    let crash_notice = settings_path.parent().and_then(|folder| {
+        crash::watch(folder);
+        crash::told(folder)
+    });
     let mut settings = SettingsFile::open(&settings_path);
     let mut identity = settings.identity();
     if let Some(name) = &common.name {
@@ -127,12 +134,12 @@ pub fn run(command: Option<CliCommand>, files: Vec<PathBuf>, common: Common) -> 
             let command = NetCommand::ReceiveFiles { bind: common.bind, port, folder };
             net.send(command).map_err(io::Error::other)?;
         }
-        let (limits, notice) = (model::Limits::default(), settings.notice.take());
+        let (limits, notice) = (model::Limits::default(), settings.notice.take().or(crash_notice));
         let options = headless::Options { start, files, limits, net, workers, notice };
         headless::run(options, BufReader::new(io::stdin()), io::stdout(), stop_signal())
     } else {
         let pictures = pictures.map(|folder| (folder, cue));
-        window(Window { start, files, folder, net, workers, settings, pictures, common })
+        window(Window { start, files, folder, net, workers, settings, pictures, crash_notice, common })
     }
 }
 
@@ -145,6 +152,8 @@ struct Window {
     net: Net,
     workers: Workers,
     settings: SettingsFile,
+    /// Of what failed the last time.
+    crash_notice: Option<notice::Notice>,
     /// Where pictures of the demonstration go, and who is told that its guest may come.
     pictures: Option<(PathBuf, crossbeam_channel::Sender<()>)>,
     common: Common,
@@ -155,7 +164,7 @@ fn window(window: Window) -> io::Result<Ending> {
     use app::{attendance::HostOptions, preferences::ReceiveOptions};
 
     let seconds = |seconds: f64| Duration::try_from_secs_f64(seconds).unwrap_or_default();
-    let Window { start, files, folder, net, workers, settings, pictures, common } = window;
+    let Window { start, files, folder, net, workers, settings, pictures, crash_notice, common } = window;
     let host_port = match start {
         Start::Host { port } => port,
         _ => wire::MEETING_PORT,
@@ -166,7 +175,12 @@ fn window(window: Window) -> io::Result<Ending> {
     };
     let shots =
         |shots: Vec<(f64, PathBuf)>| shots.into_iter().map(|(at, path)| (seconds(at), path)).collect();
-    let headset = app::HeadsetOptions { eye_size: common.eye_size, eye_shots: shots(common.eye_shot) };
+    let headset = app::HeadsetOptions {
+        eye_size: common.eye_size,
+        eye_shots: shots(common.eye_shot),
+        ..Default::default()
+    };
+    let standalone = cfg!(target_os = "android") || common.no_window;
     let options = app::AppOptions {
         settings: Some(settings),
         host: HostOptions { bind: common.bind, port: host_port },
@@ -186,13 +200,26 @@ fn window(window: Window) -> io::Result<Ending> {
             shots: shots(common.screenshot),
             exit_after: common.exit_after.map(seconds),
         },
-        headset: common.vr.then_some(headset),
+        headset: (common.vr || standalone).then_some(headset),
+        notice: crash_notice,
         report,
         tour: pictures.map(|(folder, cue)| app::tour::Tour::new(folder, cue)),
         triangle_budget: common.triangle_budget.or(default_budget()),
         ..app::AppOptions::new(net, workers)
     };
-    Ok(if platform::desktop::run(options).is_success() { Ending::Done } else { Ending::Failed })
+    let exit = if standalone { run_standalone(options) } else { platform::desktop::run(options) };
+    Ok(if exit.is_success() { Ending::Done } else { Ending::Failed })
+}
+
+#[cfg(feature = "xr")]
+fn run_standalone(options: app::AppOptions) -> bevy::app::AppExit {
+    platform::standalone::run(options)
+}
+
+/// A build without headsets shows the window.
+#[cfg(all(feature = "app", not(feature = "xr")))]
+fn run_standalone(options: app::AppOptions) -> bevy::app::AppExit {
+    platform::desktop::run(options)
 }
 
 /// What a standalone headset can draw; desktops draw what there is.

@@ -6,7 +6,7 @@
 use std::{
     collections::VecDeque,
     fmt::Write as _,
-    sync::{Mutex, PoisonError},
+    sync::{Mutex, PoisonError, TryLockError},
     time::Instant,
 };
 
@@ -17,6 +17,9 @@ use tracing_subscriber::{Layer, layer::Context};
 const LINES: usize = 200;
 /// Longer lines are cut.
 const MOST_BYTES: usize = 400;
+
+/// Those who say more than people can use.
+const LOUD: &str = "wgpu=error,naga=warn,bevy_clipboard=error";
 
 static BOOK: Mutex<VecDeque<Line>> = Mutex::new(VecDeque::new());
 
@@ -31,10 +34,31 @@ pub struct Line {
     pub text: String,
 }
 
+/// What is written into the log at this level, as `EnvFilter` reads it: of Bevy and
+/// wgpu only what matters.
+pub fn written(level: &str) -> String {
+    format!("warn,{LOUD},convene={level}")
+}
+
+/// What is kept for the window, which can show more than is written by default.
+pub fn kept() -> String {
+    format!("warn,{LOUD},convene=info")
+}
+
 /// The newest lines, oldest of them first.
 pub fn last(count: usize) -> Vec<Line> {
     let book = BOOK.lock().unwrap_or_else(PoisonError::into_inner);
     book.iter().skip(book.len().saturating_sub(count)).cloned().collect()
+}
+
+/// As [`last`], or none while a thread is writing: the one that asks may be the
+/// one that has just failed in there.
+pub fn last_unless_busy(count: usize) -> Vec<Line> {
+    match BOOK.try_lock() {
+        Ok(book) => book.iter().skip(book.len().saturating_sub(count)).cloned().collect(),
+        Err(TryLockError::Poisoned(book)) => book.into_inner().iter().cloned().collect(),
+        Err(TryLockError::WouldBlock) => Vec::new(),
+    }
 }
 
 /// Keeps what goes through it.

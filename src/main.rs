@@ -18,7 +18,7 @@ use anyhow::Context;
 use convene::{
     cli::{self, CliCommand, documents},
     headless::Ending,
-    logbook::Logbook,
+    logbook::{self, Logbook},
     mesh::pack::Format,
 };
 use terminal::say;
@@ -76,17 +76,14 @@ fn start_log(level: &str) {
     use tracing_subscriber::{
         EnvFilter, Layer as _, layer::SubscriberExt as _, util::SubscriberInitExt as _,
     };
-    // Of Bevy and wgpu only what matters, unless RUST_LOG says otherwise.
-    let ours = format!("warn,wgpu=error,naga=warn,bevy_clipboard=error,convene={level}");
-    let filter = EnvFilter::try_from_default_env().or_else(|_| EnvFilter::try_new(ours));
+    // Unless RUST_LOG says otherwise.
+    let filter = EnvFilter::try_from_default_env().or_else(|_| EnvFilter::try_new(logbook::written(level)));
     let filter = filter.unwrap_or_else(|_| EnvFilter::new("warn"));
     let lines = tracing_subscriber::fmt::layer()
         .with_writer(std::io::stderr)
         .with_ansi(terminal::colours(&std::io::stderr()))
         .with_filter(filter);
-    // What the window can show is more than what is written by default.
-    let kept =
-        Logbook.with_filter(EnvFilter::new("warn,wgpu=error,naga=warn,bevy_clipboard=error,convene=info"));
+    let kept = Logbook.with_filter(EnvFilter::new(logbook::kept()));
     tracing_subscriber::registry().with(lines).with(kept).init();
 }
 

@@ -12,6 +12,7 @@ use std::{
     fs::{self, File},
     io::{self, ErrorKind, Write},
     path::{Path, PathBuf},
+    sync::OnceLock,
 };
 
 use serde::{Deserialize, Serialize};
@@ -234,7 +235,18 @@ pub fn random<const N: usize>() -> [u8; N] {
     bytes
 }
 
+static SUGGESTED: OnceLock<String> = OnceLock::new();
+
+/// The name of who has chosen none, where the system has no user's name.
+pub fn suggest_name(name: &str) {
+    // The first stays.
+    let _ = SUGGESTED.set(name.to_owned());
+}
+
 fn default_name() -> String {
+    if let Some(name) = SUGGESTED.get() {
+        return name.clone();
+    }
     let user = ["USER", "USERNAME", "LOGNAME"].iter().find_map(|key| std::env::var(key).ok());
     user.filter(|name| !name.trim().is_empty() && name != "root").unwrap_or_else(|| "Somebody".to_owned())
 }

@@ -4,10 +4,16 @@
 //! can show what is alive, and a test can prove that nothing stays behind.
 
 use std::{
+    cell::Cell,
     io,
+    panic::{AssertUnwindSafe, catch_unwind},
     sync::{Mutex, PoisonError},
     thread::{Builder, JoinHandle},
 };
+
+thread_local! {
+    static PANIC_EXPECTED: Cell<bool> = const { Cell::new(false) };
+}
 
 static RUNNING: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
@@ -39,6 +45,20 @@ pub fn spawn<T: Send + 'static>(
         let _entry = entry;
         run()
     })
+}
+
+/// Runs what may panic because of somebody's file or bytes: that is one more way
+/// to say that they are broken, and no fault of the program's. None: it panicked.
+pub fn expect_panic<T>(run: impl FnOnce() -> T) -> Option<T> {
+    let outer = PANIC_EXPECTED.replace(true);
+    let result = catch_unwind(AssertUnwindSafe(run)).ok();
+    PANIC_EXPECTED.set(outer);
+    result
+}
+
+/// Whether this thread is within [`expect_panic`].
+pub fn panic_is_expected() -> bool {
+    PANIC_EXPECTED.get()
 }
 
 /// Names of our threads that run, sorted.
@@ -87,6 +107,16 @@ mod tests {
         drop(stop);
         thread.join().unwrap().unwrap_err();
         assert!(!super::names().contains(&"listed-test".to_owned()));
+    }
+
+    #[test]
+    fn an_expected_panic_ends_where_it_was_expected() {
+        assert_eq!(super::expect_panic(|| super::expect_panic(|| 7)), Some(Some(7)));
+        let broken = super::expect_panic(|| {
+            assert!(super::panic_is_expected());
+            assert!(std::hint::black_box(false), "broken bytes");
+        });
+        assert!(broken.is_none() && !super::panic_is_expected());
     }
 
     #[test]

@@ -24,33 +24,35 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("logbook", &[]),
     ("workers", &["threads"]),
     ("files", &[]),
-    ("model", &["mesh"]),
+    ("model", &["mesh", "threads"]),
     ("store", &["transfer"]),
     ("net", &["files", "mesh", "notice", "session", "store", "threads", "transfer", "wire"]),
     ("notice", &["net", "opening", "session"]),
     ("settings", &["notice", "session", "threads", "wire"]),
     ("opening", &["mesh", "model", "notice", "session", "settings", "threads"]),
     ("motion", &["session"]),
+    ("crash", &["logbook", "notice", "threads"]),
     ("cli", &["transfer", "wire"]),
     ("demo", LAYER_1),
     ("headless", LAYER_1),
     // Layer 2 and the edges.
     ("app", LAYER_1),
     ("platform", LAYER_1_AND_APP),
+    ("android", EVERYTHING),
     ("lib", EVERYTHING),
     ("main", EVERYTHING),
 ];
 const LAYER_1: &[&str] = &[
-    "demo", "files", "gestures", "logbook", "mesh", "model", "motion", "net", "notice", "opening", "session",
-    "settings", "store", "threads", "transfer", "wire", "workers",
-];
-const LAYER_1_AND_APP: &[&str] = &[
-    "app", "demo", "files", "gestures", "logbook", "mesh", "model", "motion", "net", "notice", "opening",
+    "crash", "demo", "files", "gestures", "logbook", "mesh", "model", "motion", "net", "notice", "opening",
     "session", "settings", "store", "threads", "transfer", "wire", "workers",
 ];
+const LAYER_1_AND_APP: &[&str] = &[
+    "app", "crash", "demo", "files", "gestures", "logbook", "mesh", "model", "motion", "net", "notice",
+    "opening", "session", "settings", "store", "threads", "transfer", "wire", "workers",
+];
 const EVERYTHING: &[&str] = &[
-    "app", "cli", "demo", "files", "gestures", "headless", "logbook", "mesh", "model", "motion", "net",
-    "notice", "opening", "platform", "session", "settings", "store", "threads", "transfer", "wire",
+    "app", "cli", "crash", "demo", "files", "gestures", "headless", "logbook", "mesh", "model", "motion",
+    "net", "notice", "opening", "platform", "session", "settings", "store", "threads", "transfer", "wire",
     "workers",
 ];
 

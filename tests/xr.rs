@@ -43,3 +43,5 @@ mod panels;
 mod pictures;
 #[path = "xr/poses.rs"]
 mod poses;
+#[path = "xr/standalone.rs"]
+mod standalone;

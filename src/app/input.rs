@@ -161,6 +161,9 @@ pub struct Headset {
     pub name: String,
     /// Whether it measures from the same point of the real room after it was off.
     pub keeps_coordinates: bool,
+    /// Whether it is all there is: no window beside it, and its session's end is the
+    /// program's.
+    pub standalone: bool,
 }
 
 impl Default for Headset {
@@ -175,6 +178,7 @@ impl Default for Headset {
             room_from_tracking: crate::session::room_from_tracking_unaligned(),
             name: String::new(),
             keeps_coordinates: false,
+            standalone: false,
         }
     }
 }
@@ -188,6 +192,12 @@ impl Headset {
     /// Whether the real room is seen behind the models.
     pub fn sees_real_room(&self) -> bool {
         self.is_worn() && self.passthrough != Passthrough::Off
+    }
+
+    /// Whether it wants pictures.
+    pub fn has_frames(&self) -> bool {
+        use HeadsetState::{Focused, Ready, Synchronized, Visible};
+        matches!(self.state, Ready | Synchronized | Visible | Focused)
     }
 
     /// Whether the person has come with it, worn at the moment or not.
@@ -266,6 +276,8 @@ impl Passthrough {
 /// Something that is done once, by a key or a button.
 #[derive(Message, Debug, Clone, PartialEq)]
 pub enum Action {
+    /// End the program, where no window can be closed.
+    Quit,
     /// This model is the one that further actions are about.
     Select(String),
     /// Hide all models but the one after the shown one.

@@ -3,8 +3,6 @@
 //! The decoding itself is `draco-core`'s, which is plain Rust without `unsafe` and
 //! takes limits; here its result becomes arrays as accessors would give them.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
 use draco_core::{DataType, DecodeLimits, DecoderBuffer, Mesh, MeshDecoder, PointAttribute, PointIndex};
 
 use super::accessor::{Component, Elements};
@@ -12,6 +10,7 @@ use super::buffers::Buffers;
 use super::document;
 use super::error::Fault;
 use super::limits::Limits;
+use crate::threads;
 
 /// A primitive's decompressed geometry.
 pub(super) struct Draco {
@@ -37,15 +36,14 @@ impl Draco {
             .with_max_faces(limits.max_triangles)
             .with_max_decoded_bytes(limits.max_vertices.saturating_mul(MAX_VERTEX_BYTES));
         // Its own fuzzing found no panic; a newer one would otherwise cost the whole file.
-        let decoded = catch_unwind(AssertUnwindSafe(|| {
+        let decoded = threads::expect_panic(|| {
             let mut mesh = Mesh::new();
             let mut buffer = DecoderBuffer::new(bytes).with_limits(ceiling);
             MeshDecoder::new().decode(&mut buffer, &mut mesh).map(|()| mesh)
-        }));
-        let mesh = match decoded {
-            Ok(decoded) => decoded.map_err(|error| fault(&error.to_string()))?,
-            Err(_) => return Err(fault("it broke the decoder")),
-        };
+        });
+        let mesh = decoded
+            .ok_or_else(|| fault("it broke the decoder"))?
+            .map_err(|error| fault(&error.to_string()))?;
         let vertices = mesh.num_points();
         let indices = mesh.faces().iter().flat_map(|face| face.iter().map(|point| point.0)).collect();
         let mut attributes = Vec::new();

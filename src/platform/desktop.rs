@@ -12,12 +12,10 @@ mod keys;
 use std::time::Duration;
 
 use bevy::{
-    ecs::error::warn,
-    log::LogPlugin,
     prelude::*,
     render::RenderPlugin,
     window::{FileDragAndDrop, PresentMode, PrimaryWindow},
-    winit::{UpdateMode, WinitPlugin, WinitSettings},
+    winit::{UpdateMode, WinitSettings},
 };
 
 use crate::app::{
@@ -43,15 +41,19 @@ pub fn run(options: AppOptions) -> AppExit {
 
 /// The app with its window, not running yet: for tests and tools that add to it.
 pub fn app(options: AppOptions) -> App {
-    let mut app = App::new();
-    app.set_error_handler(warn);
-    let mut render = RenderPlugin {
-        // A pipeline that is not ready yet leaves its meshes out for some frames instead of stopping them all.
-        synchronous_pipeline_compilation: false,
-        ..default()
-    };
     #[cfg(feature = "xr")]
-    let headset = options.headset.clone().map(|headset| (headset, super::xr::find(&mut render)));
+    if let Some(headset) = options.headset.clone() {
+        let mut render = super::renderer();
+        let found = super::xr::find(&mut render);
+        let mut app = shown(options, render);
+        super::xr::add(&mut app, found, headset);
+        return app;
+    }
+    shown(options, super::renderer())
+}
+
+/// The window, with what draws it.
+pub(super) fn shown(options: AppOptions, render: RenderPlugin) -> App {
     let resolution = options
         .size
         .map_or_else(default, |(width, height)| bevy::window::WindowResolution::new(width, height));
@@ -67,13 +69,7 @@ pub fn app(options: AppOptions) -> App {
         },
         ..default()
     };
-    app.add_plugins(
-        DefaultPlugins
-            .set(WindowPlugin { primary_window: Some(window), ..default() })
-            .set(render)
-            .set(WinitPlugin { run_on_any_thread: options.any_thread })
-            .disable::<LogPlugin>(),
-    );
+    let mut app = super::bevy(render, Some(window), options.any_thread);
     app.insert_resource(WinitSettings {
         focused_mode: UpdateMode::Continuous,
         unfocused_mode: IN_BACKGROUND,
@@ -83,10 +79,6 @@ pub fn app(options: AppOptions) -> App {
     app.add_plugins((camera::plugin, clipboard::plugin, hands::plugin, drag::plugin, keys::plugin))
         .add_systems(Update, open_dropped_files.in_set(AppSystems::Input))
         .add_systems(Update, keep_pace.in_set(AppSystems::Present).run_if(resource_changed::<Headset>));
-    #[cfg(feature = "xr")]
-    if let Some((headset, found)) = headset {
-        super::xr::add(&mut app, found, headset);
-    }
     app
 }
 

@@ -42,6 +42,13 @@ const PATIENCE: Duration = Duration::from_millis(150);
 /// A runtime with a headset, or what the person is to be told.
 pub(super) struct Found(Result<Runtime, Notice>);
 
+impl Found {
+    /// Whether there is a headset.
+    pub fn is_there(&self) -> bool {
+        self.0.is_ok()
+    }
+}
+
 /// Looks for a runtime and a headset, and has Bevy draw with what they ask for.
 pub(super) fn find(plugin: &mut RenderPlugin) -> Found {
     Found(match Runtime::load() {
@@ -63,17 +70,15 @@ pub(super) fn add(app: &mut App, found: Found, options: HeadsetOptions) {
             app.world_mut().write_message(Notify(notice));
         }
         Ok(runtime) => {
+            let state = HeadsetState::Available;
             app.insert_resource(session::Vr::new(runtime))
-                .insert_resource(spectator::EyeShots(options.eye_shots.clone()))
-                .insert_resource(options)
-                .insert_resource(Headset { state: HeadsetState::Available, ..default() })
-                .add_plugins((
-                    session::plugin,
-                    compositor::plugin,
-                    eyes::plugin,
-                    bodies::plugin,
-                    spectator::plugin,
-                ));
+                .insert_resource(Headset { state, standalone: options.standalone, ..default() })
+                .add_plugins((session::plugin, compositor::plugin, eyes::plugin, bodies::plugin));
+            if !options.standalone || !options.eye_shots.is_empty() {
+                app.add_plugins(spectator::plugin)
+                    .insert_resource(spectator::EyeShots(options.eye_shots.clone()));
+            }
+            app.insert_resource(options);
         }
     }
 }

@@ -243,6 +243,16 @@ impl App {
     pub fn must_run(&mut self) {
         self.process.must_run();
     }
+
+    /// It ends by itself, and well.
+    pub fn wait_for_end(&mut self, timeout: Duration) {
+        let until = Instant::now() + timeout;
+        while self.process.is_running() {
+            assert!(Instant::now() < until, "the app does not end");
+            std::thread::sleep(LOOK);
+        }
+        assert!(self.process.ended_well(), "the app ended with a failure");
+    }
 }
 
 /// A path of the scenario's folder, as the programs in the world see it.

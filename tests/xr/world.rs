@@ -205,6 +205,11 @@ impl Process {
         self.child.try_wait().unwrap().is_none()
     }
 
+    /// Whether it has ended by itself, with success.
+    pub fn ended_well(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_some_and(|status| status.success())
+    }
+
     /// Fails if it has ended.
     pub fn must_run(&mut self) {
         let ended = self.child.try_wait().unwrap();

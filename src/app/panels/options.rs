@@ -86,9 +86,12 @@ fn headset(state: &State<'_>) -> Vec<Element> {
             "Instead of the floor and the background. Heads of others are hidden then."
         }
     };
-    vec![
-        ui::switch(Switch::Headset, "Use the headset", headset.wanted, true),
-        note(now.to_owned()),
+    let mut elements = if headset.standalone {
+        Vec::new()
+    } else {
+        vec![ui::switch(Switch::Headset, "Use the headset", headset.wanted, true), note(now.to_owned())]
+    };
+    elements.extend([
         ui::switch(
             Switch::RealRoom,
             "Show the real room",
@@ -100,7 +103,11 @@ fn headset(state: &State<'_>) -> Vec<Element> {
         ui::text("Sharpness", Size::Body, Tone::Plain),
         ui::row(scales),
         note(format!("Fewer pixels make large models smoother.{pixels}")),
-    ]
+    ]);
+    if headset.standalone {
+        elements.push(ui::row([ui::button("options/quit", "Quit", Action::Quit).into()]));
+    }
+    elements
 }
 
 fn page(state: &State<'_>) -> Vec<Element> {
@@ -116,7 +123,7 @@ fn page(state: &State<'_>) -> Vec<Element> {
         Some(port) => format!("Taken at port {port}, into {}.", state.folder),
         None => "Others can send files here, as ChimeraX does.".to_owned(),
     };
-    let mut elements = vec![
+    let mut own = vec![
         heading("Your name"),
         ui::field(FieldId::Name, &*me.name, "what others call you"),
         heading("Your colour"),
@@ -140,10 +147,17 @@ fn page(state: &State<'_>) -> Vec<Element> {
         ui::switch(Switch::FileLights, "Lights of model files", settings.file_lights, true),
         ui::switch(Switch::FrameTime, "Show frame time", settings.frame_time, true),
         ui::switch(Switch::Debugging, "Show what the network does (F3)", state.debugging, true),
-        ui::row([ui::button("options/keys", "Keys and mouse (F1)", Action::ToggleHelp).into()]),
-        ui::line(),
-        heading("Headset"),
     ];
-    elements.extend(headset(state));
-    elements
+    let mut headset = vec![heading("Headset")];
+    headset.extend(self::headset(state));
+    // There one has no keys, and looks for what belongs to the headset first.
+    if state.headset.standalone {
+        headset.push(ui::line());
+        headset.extend(own);
+        return headset;
+    }
+    own.push(ui::row([ui::button("options/keys", "Keys and mouse (F1)", Action::ToggleHelp).into()]));
+    own.push(ui::line());
+    own.extend(headset);
+    own
 }

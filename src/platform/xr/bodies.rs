@@ -133,7 +133,7 @@ fn fill(
             joints.0 = PerSide::default();
         }
         // The window takes over; a headset without one is put down.
-        let present = !(cfg!(target_os = "android") && headset.is_in_use());
+        let present = !headset.standalone;
         if me.present != present {
             me.present = present;
         }

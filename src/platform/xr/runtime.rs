@@ -183,6 +183,11 @@ fn connect() -> Result<(bevy_mod_openxr::resources::OxrInstance, SystemId), Runt
     all.fb_touch_controller_pro = available.fb_touch_controller_pro;
     all.meta_touch_controller_plus = available.meta_touch_controller_plus;
     all.ext_local_floor = available.ext_local_floor;
+    #[cfg(target_os = "android")]
+    {
+        // Runtimes there refuse who does not ask for it.
+        all.khr_android_create_instance = available.khr_android_create_instance;
+    }
     let info = AppInfo { name: "Convene".into(), version: version() };
     let instance = match entry.create_instance(info, wanted, &[], GraphicsBackend::Vulkan(())) {
         Ok(instance) => instance,

@@ -164,12 +164,6 @@ impl Drop for Vr {
     }
 }
 
-/// Whether frames come in this state.
-fn has_frames(state: HeadsetState) -> bool {
-    use HeadsetState::{Focused, Ready, Synchronized, Visible};
-    matches!(state, Ready | Synchronized | Visible | Focused)
-}
-
 #[derive(SystemParam)]
 struct Tell<'w> {
     headset: ResMut<'w, Headset>,
@@ -199,7 +193,7 @@ fn follow(
         vr.leaving = open.asks.try_send(Ask::Exit).is_err();
         vr.exit_asked |= !vr.leaving;
     }
-    if !has_frames(tell.headset.state) || vr.over.is_some() {
+    if !tell.headset.has_frames() || vr.over.is_some() {
         return;
     }
     if !open.asked && vr.frame.is_none() {
@@ -263,11 +257,15 @@ fn take(
             };
             if matches!(end, End::Lost(_)) {
                 tell.notices.write(Notify(Notice::warning(
-                    "The headset's software has ended; the meeting goes on in this window.",
+                    if tell.headset.standalone {
+                        "The headset's software has ended; the meeting goes on."
+                    } else {
+                        "The headset's software has ended; the meeting goes on in this window."
+                    },
                     "Start it again, and the headset goes on by itself.",
                 )));
             }
-            if end == End::Exited && cfg!(target_os = "android") {
+            if end == End::Exited && tell.headset.standalone {
                 tell.exit.write(AppExit::Success);
             }
             // Its images are gone: nothing may be drawn into them.
