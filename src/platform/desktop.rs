@@ -4,6 +4,7 @@
 //! main thread, as windows want it.
 
 mod camera;
+#[cfg(not(target_os = "android"))]
 mod clipboard;
 mod drag;
 mod hands;
@@ -76,7 +77,9 @@ pub(super) fn shown(options: AppOptions, render: RenderPlugin) -> App {
     });
     app::core(&mut app, options);
     app::presentation(&mut app);
-    app.add_plugins((camera::plugin, clipboard::plugin, hands::plugin, drag::plugin, keys::plugin))
+    #[cfg(not(target_os = "android"))]
+    app.add_plugins(clipboard::plugin);
+    app.add_plugins((camera::plugin, hands::plugin, drag::plugin, keys::plugin))
         .add_systems(Update, open_dropped_files.in_set(AppSystems::Input))
         .add_systems(Update, keep_pace.in_set(AppSystems::Present).run_if(resource_changed::<Headset>));
     app
