@@ -11,10 +11,26 @@ pub mod standalone;
 #[cfg(feature = "xr")]
 mod xr;
 
+use std::time::Duration;
+
 use bevy::{
-    ecs::error::warn, log::LogPlugin, prelude::*, render::RenderPlugin, window::ExitCondition,
-    winit::WinitPlugin,
+    ecs::error::warn,
+    log::LogPlugin,
+    prelude::*,
+    render::RenderPlugin,
+    window::ExitCondition,
+    winit::{UpdateMode, WinitPlugin},
 };
+
+/// A frame after so long, or as soon as there is something new but a mouse's way.
+const fn pace(wait: Duration) -> UpdateMode {
+    UpdateMode::Reactive {
+        wait,
+        react_to_device_events: false,
+        react_to_user_events: true,
+        react_to_window_events: true,
+    }
+}
 
 /// How Bevy draws.
 fn renderer() -> RenderPlugin {

@@ -26,12 +26,7 @@ use crate::app::{
 
 /// In the background frames are still drawn, for others move; but not more than
 /// are useful.
-const IN_BACKGROUND: UpdateMode = UpdateMode::Reactive {
-    wait: Duration::from_millis(33),
-    react_to_device_events: false,
-    react_to_user_events: true,
-    react_to_window_events: true,
-};
+const IN_BACKGROUND: UpdateMode = super::pace(Duration::from_millis(33));
 
 /// Opens the window and runs until it is closed.
 ///

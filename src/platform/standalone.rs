@@ -12,7 +12,7 @@ use bevy::{
     winit::{UpdateMode, WinitSettings},
 };
 
-use super::{desktop, xr};
+use super::{desktop, pace, xr};
 use crate::app::{
     self, AppOptions, AppSystems,
     input::{Action, Headset, Me},
@@ -24,15 +24,6 @@ const WORN: UpdateMode = pace(Duration::ZERO);
 const PUT_DOWN: UpdateMode = pace(Duration::from_millis(33));
 /// While the system has put the program aside, and no frame is drawn.
 const ASIDE: UpdateMode = pace(Duration::from_secs(1));
-
-const fn pace(wait: Duration) -> UpdateMode {
-    UpdateMode::Reactive {
-        wait,
-        react_to_device_events: false,
-        react_to_user_events: true,
-        react_to_window_events: true,
-    }
-}
 
 /// Runs until the headset's session ends or the person quits.
 ///

@@ -76,8 +76,14 @@ fn a_runtime_that_stalls_stalls_the_headset_alone() {
 
 #[test]
 fn without_a_runtime_the_app_is_flat() {
-    for (name, headset) in [("asleep", Headset::Asleep), ("missing", Headset::Missing)] {
-        let Some(mut stage) = Stage::set(name, headset, &[]) else { return };
+    let cases: [(&str, Headset, &[&str]); 3] = [
+        ("asleep", Headset::Asleep, &[]),
+        ("missing", Headset::Missing, &[]),
+        // Somewhere one must be able to read why.
+        ("standalone-missing", Headset::Missing, &["--no-window"]),
+    ];
+    for (name, headset, arguments) in cases {
+        let Some(mut stage) = Stage::set(name, headset, arguments) else { return };
         let started = Instant::now();
         stage.app.wait_for("word of the missing headset", PATIENCE, |state| {
             state.vr == Vr::Unavailable && !state.notices.is_empty()
