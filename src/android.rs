@@ -2,14 +2,13 @@
 
 use std::ffi::OsString;
 
-use bevy::android::android_activity::AndroidApp;
 use tracing_subscriber::{EnvFilter, Layer as _, layer::SubscriberExt as _, util::SubscriberInitExt as _};
 
 use crate::{
     cli::{self, Cli},
     crash,
     logbook::{self, Logbook},
-    platform::android::{self, Logcat, Place},
+    platform::android::{self, Activity, Logcat, Place},
     settings,
 };
 
@@ -17,7 +16,7 @@ use crate::{
 #[expect(unsafe_code, reason = "it is called by its name")]
 // SAFETY: no other function of this name is in the program.
 #[unsafe(no_mangle)]
-fn android_main(activity: AndroidApp) {
+fn android_main(activity: Activity) {
     let place = android::begin(activity);
     // Its own crash file, before anything can fail.
     crash::watch(&place.files);

@@ -51,9 +51,9 @@ const LAYER_1_AND_APP: &[&str] = &[
     "opening", "session", "settings", "store", "threads", "transfer", "wire", "workers",
 ];
 const EVERYTHING: &[&str] = &[
-    "app", "cli", "crash", "demo", "files", "gestures", "headless", "logbook", "mesh", "model", "motion",
-    "net", "notice", "opening", "platform", "session", "settings", "store", "threads", "transfer", "wire",
-    "workers",
+    "android", "app", "cli", "crash", "demo", "files", "gestures", "headless", "logbook", "mesh", "model",
+    "motion", "net", "notice", "opening", "platform", "session", "settings", "store", "threads", "transfer",
+    "wire", "workers",
 ];
 
 /// Paths that a layer may not name, as prefixes.

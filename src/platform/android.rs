@@ -8,8 +8,9 @@ mod logcat;
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
-use bevy::{android::android_activity::AndroidApp, prelude::*};
+use bevy::prelude::*;
 
+pub use bevy::android::android_activity::AndroidApp as Activity;
 pub use logcat::Logcat;
 
 use crate::{
@@ -41,7 +42,7 @@ pub struct Place {
 }
 
 /// Takes the activity, which Bevy needs, and looks where it is.
-pub fn begin(activity: AndroidApp) -> Place {
+pub fn begin(activity: Activity) -> Place {
     let own = activity.internal_data_path().unwrap_or_else(|| PathBuf::from("."));
     // Without shared storage the program's own folder has to do.
     let files = activity.external_data_path().unwrap_or_else(|| own.clone());
