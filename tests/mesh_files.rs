@@ -616,8 +616,7 @@ fn every_placement_keeps_its_box() {
             let far = if scale[0] < 0.1 { 0.01 } else { 900.0 };
             let glb = with(|glb| {
                 unused_vertices(glb, false);
-                glb.json["nodes"][0] =
-                    json!({ "mesh": 0, "rotation": turn, "scale": scale, "translation": [3, -far, 7] });
+                glb.json["nodes"][0] = json!({ "mesh": 0, "rotation": turn, "scale": scale, "translation": [far * 0.003, -far, far * 0.007] });
             });
             assert_eq!(check(&format!("{turn:?} {scale:?}"), &Bytes::from(glb.build())), Some(true));
         }
