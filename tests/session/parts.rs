@@ -119,7 +119,7 @@ fn a_second_guest_costs_no_encoding() {
     let first = world.add(config('b', "Bob"));
     world.join(first, host);
     world.run(ms(300));
-    let file = Bytes::from(sheet(150));
+    let file = Bytes::from(sheet(200));
     world.do_command(host, open_in_parts("m", &file));
     world.run(secs(2));
     let made = world.nodes[host].packed.clone();
