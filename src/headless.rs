@@ -8,12 +8,13 @@
 
 mod command;
 mod output;
+mod streamed;
 
 use std::{
     collections::HashMap,
     io::{BufRead, Read, Write},
     path::{Path, PathBuf},
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 use bytes::Bytes;
@@ -23,7 +24,7 @@ use serde_json::{Value, json};
 use crate::{
     model::{Cancel, DecodeError, DecodedModel, Limits},
     motion::Motion,
-    net::{Net, NetCommand, NetEvent, Stats},
+    net::{Net, NetCommand, NetEvent},
     notice::Notice,
     opening::{self, OpenError, Opened},
     session::{Command, Event, LeaveReason, Measure, SessionError},
@@ -31,7 +32,8 @@ use crate::{
     workers::Workers,
 };
 use command::{Line, Request};
-use output::Output;
+use output::{Output, opened_json};
+use streamed::Streamed;
 
 /// Longest line of a command, in bytes.
 const LINE_BYTES: u64 = 1 << 20;
@@ -132,6 +134,8 @@ struct Participant<W: Write> {
     cancel: Cancel,
     output: Output<W>,
     models: HashMap<String, Held>,
+    /// Models that are on their way in parts.
+    streamed: HashMap<String, Streamed>,
     waiting: HashMap<u64, Waiting>,
     next_answer: u64,
     motion: Motion,
@@ -159,6 +163,7 @@ pub fn run(
         output: Output::new(output),
         done: bounded(64),
         models: HashMap::new(),
+        streamed: HashMap::new(),
         waiting: HashMap::new(),
         next_answer: 1,
         motion: Motion::new(Instant::now(), REST_RATE_HZ),
@@ -372,28 +377,7 @@ impl<W: Write> Participant<W> {
                 }
                 Err(error) => self.output.error(seq.as_ref(), &Notice::from(&error).to_string()),
             },
-            Done::Decoded { model_id, result } => {
-                let Some(held) = self.models.get(&model_id) else { return };
-                match result {
-                    Ok(summary) => {
-                        let opened = opened_json(
-                            &model_id,
-                            &held.name,
-                            summary,
-                            held.glb.len(),
-                            held.since.elapsed().as_secs_f64(),
-                            held.exact,
-                        );
-                        self.output.event("model_opened", opened);
-                        let measure = summary.measure;
-                        self.tell(Command::ModelMeasured { model_id: model_id.clone(), measure });
-                        self.tell(Command::ModelLoaded { model_id });
-                    }
-                    Err(error) => {
-                        self.tell(Command::ModelFailed { model_id, error: error.to_string() });
-                    }
-                }
-            }
+            Done::Decoded { model_id, result } => self.decoded(model_id, result),
             Done::Saved { seq, model_id, path, bytes, result } => match result {
                 Ok(()) => {
                     let exact = self.models.get(&model_id).is_none_or(|held| held.exact);
@@ -406,6 +390,22 @@ impl<W: Write> Participant<W> {
                     self.output.error(seq.as_ref(), &message);
                 }
             },
+        }
+    }
+
+    /// A model that came is decoded, or is none.
+    fn decoded(&mut self, model_id: String, result: Result<Summary, DecodeError>) {
+        let Some(held) = self.models.get(&model_id) else { return };
+        match result {
+            Ok(summary) => {
+                let seconds = held.since.elapsed().as_secs_f64();
+                let opened = opened_json(&model_id, &held.name, summary, held.glb.len(), seconds, held.exact);
+                self.output.event("model_opened", opened);
+                let measure = summary.measure;
+                self.tell(Command::ModelMeasured { model_id: model_id.clone(), measure });
+                self.tell(Command::ModelLoaded { model_id });
+            }
+            Err(error) => self.tell(Command::ModelFailed { model_id, error: error.to_string() }),
         }
     }
 
@@ -442,7 +442,7 @@ impl<W: Write> Participant<W> {
             }
             NetEvent::Stats { seq, stats } => {
                 let user_seq = self.stats_for.remove(&seq).flatten();
-                self.output.event("stats", stats_json(&stats));
+                self.output.event("stats", output::stats_json(&stats));
                 self.output.done(user_seq.as_ref(), json!({}));
             }
         }
@@ -495,14 +495,24 @@ impl<W: Write> Participant<W> {
                 held.exact = way.exact;
                 let received = output::received_json(model_id, glb.len(), way);
                 self.output.event("model_received", received);
-                self.decode(model_id.clone(), glb.clone());
+                let streamed = self.streamed.remove(model_id).filter(|_| !way.exact);
+                match streamed.and_then(|streamed| streamed.summary(&self.limits)) {
+                    Some(summary) => self.decoded(model_id.clone(), Ok(summary)),
+                    None => self.decode(model_id.clone(), glb.clone()),
+                }
                 return;
             }
+            Event::ModelPart { model_id, index, part } => {
+                self.streamed.entry(model_id.clone()).or_default().add(*index, part);
+            }
+            Event::ModelCancelled { model_id } => drop(self.streamed.remove(model_id)),
             Event::ModelClosed { model_id, .. } => {
                 self.models.remove(model_id);
+                self.streamed.remove(model_id);
             }
             // It ended on its way here.
             Event::ModelFailed { model_id, .. } => {
+                self.streamed.remove(model_id);
                 self.models.retain(|id, held| id != model_id || !held.glb.is_empty());
             }
             _ => {}
@@ -534,71 +544,6 @@ impl<W: Write> Participant<W> {
             self.tell(Command::ModelFailed { model_id: again, error: error.to_string() });
         }
     }
-}
-
-fn opened_json(
-    model_id: &str,
-    name: &str,
-    summary: Summary,
-    bytes: usize,
-    seconds: f64,
-    exact: bool,
-) -> Value {
-    json!({
-        "model_id": model_id,
-        "name": name,
-        "triangles": summary.triangles,
-        "vertices": summary.vertices,
-        "bytes": bytes,
-        "exact": exact,
-        "seconds": seconds,
-    })
-}
-
-fn stats_json(stats: &Stats) -> Value {
-    let milliseconds = |d: Duration| d.as_secs_f64() * 1e3;
-    let peers: Vec<Value> = stats
-        .peers
-        .iter()
-        .map(|(peer, traffic)| {
-            json!({
-                "peer": peer.peer.0,
-                "id": peer.device_id,
-                "client": peer.client.as_str(),
-                "round_trip_ms": peer.round_trip.map(milliseconds),
-                "silent_ms": milliseconds(peer.silent_for),
-                "send_bytes_per_second": traffic.send_rate,
-                "receive_bytes_per_second": traffic.receive_rate,
-                "queued_bytes": traffic.queued_bytes,
-                "dropped_poses": traffic.dropped_poses,
-                "sent_bytes": traffic.sent_bytes,
-                "received_bytes": traffic.received_bytes,
-                "window_bytes": traffic.window_bytes,
-                "step_bytes": traffic.step_bytes,
-            })
-        })
-        .collect();
-    let pose_latencies: serde_json::Map<String, Value> = stats
-        .pose_latencies
-        .iter()
-        .map(|(id, late)| {
-            let late = json!({
-                "wire_median": milliseconds(late.wire_median),
-                "wire_p99": milliseconds(late.wire_p99),
-                "display": milliseconds(late.display),
-            });
-            (id.clone(), late)
-        })
-        .collect();
-    let pose_ages: serde_json::Map<String, Value> =
-        stats.pose_ages.iter().map(|(id, age)| (id.clone(), json!(age.map(milliseconds)))).collect();
-    json!({
-        "peers": peers,
-        "pose_age_ms": pose_ages,
-        "pose_latency_ms": pose_latencies,
-        "threads": stats.threads,
-        "lost_events": stats.lost_events,
-    })
 }
 
 /// Writes a file whole or not at all.

@@ -14,6 +14,7 @@
 //! to the geometry, lines, points, textures) travels as it is in the file.
 
 mod assemble;
+mod boxes;
 mod chunk;
 mod geometry;
 mod gltf;
@@ -30,10 +31,10 @@ pub mod exact;
 pub mod meshopt;
 pub mod pack;
 
-pub use assemble::Assembly;
+pub use assemble::{Assembly, GlbBuilder};
 pub use chunk::{Decoded, Encoded, Head, MAX_CHUNK_BYTES, MAX_DECODED_BYTES, decode, decode_announced};
 pub use part::{Colors, Encoding, Extra, MAX_TRIANGLES, MAX_VERTICES, Part};
-pub use plan::Plan;
+pub use plan::{AHEAD, Plan};
 pub use quantize::{GRID_MOST, Grid, NormalBits};
 
 /// Bits of a normal's two numbers in what is sent. A small highlight that is moved over

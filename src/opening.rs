@@ -3,12 +3,20 @@
 //! Runs on a worker thread. What it gives goes two ways: to the meeting's driver
 //! (bytes and size) and to whoever shows it (the decoded arrays).
 
-use std::{path::Path, sync::Arc, thread::Builder, time::Instant};
+use std::{
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread::Builder,
+    time::Instant,
+};
 
 use bytes::Bytes;
 
 use crate::{
-    mesh::Plan,
+    mesh::{AHEAD, Encoding, NORMAL_BITS, Plan},
     model::{self, Cancel, DecodeError, DecodedModel, Limits, PackError},
     notice::Notice,
     session::{Command, ContentId, Measure, new_model_id},
@@ -78,16 +86,16 @@ pub fn open_file(path: &Path, limits: &Limits, cancel: &Cancel) -> Result<Opened
     let packed = model::read_model_file(path, limits).map_err(|error| failed(error.into()))?;
     let glb = Bytes::from(packed.glb);
     // Beside the decoding, which takes longer: nobody gets it before both are done.
+    let is_decoded = Arc::new(AtomicBool::new(false));
     let (decoded, for_others) = std::thread::scope(|scope| {
-        let others = || {
-            threads::lower_priority();
-            (*blake3::hash(&glb).as_bytes(), plan(&glb))
-        };
-        let others = Builder::new().name("open".into()).spawn_scoped(scope, others);
-        (model::decode(&glb, limits, cancel), others.ok().and_then(|thread| thread.join().ok()))
+        // Of the priority of this thread.
+        let others = Builder::new().name("open".into()).spawn_scoped(scope, || prepare(&glb, &is_decoded));
+        let decoded = model::decode(&glb, limits, cancel);
+        is_decoded.store(true, Ordering::Release);
+        (decoded, others.ok().and_then(|thread| thread.join().ok()))
     });
     let decoded = decoded.map_err(|error| failed(error.into()))?;
-    let (content, plan) = for_others.unwrap_or_else(|| (*blake3::hash(&glb).as_bytes(), plan(&glb)));
+    let (content, plan) = for_others.unwrap_or_else(|| prepare(&glb, &is_decoded));
     let mut warnings = packed.warnings;
     warnings.extend(decoded.warnings.iter().cloned());
     Ok(Opened {
@@ -102,6 +110,32 @@ pub fn open_file(path: &Path, limits: &Limits, cancel: &Cancel) -> Result<Opened
         seconds: start.elapsed().as_secs_f64(),
         private: false,
     })
+}
+
+/// What others need of a file: its hash, and how it can be sent in parts.
+fn prepare(glb: &Bytes, is_decoded: &Arc<AtomicBool>) -> (ContentId, Option<Arc<Plan>>) {
+    let plan = plan(glb);
+    if let Some(plan) = &plan {
+        make_ahead(plan.clone(), is_decoded.clone());
+    }
+    (*blake3::hash(glb).as_bytes(), plan)
+}
+
+/// Makes a model's first chunks while it is decoded, so that the link need not wait
+/// for them. Nobody waits for the thread: who wants a chunk finds it, waits for it, or
+/// makes it.
+fn make_ahead(plan: Arc<Plan>, is_decoded: Arc<AtomicBool>) {
+    let made = threads::spawn("ahead", move || {
+        for index in 0..AHEAD as u32 {
+            if is_decoded.load(Ordering::Acquire) {
+                break;
+            }
+            let _ = plan.encode_once(index, Encoding::Strong, NORMAL_BITS);
+        }
+    });
+    if let Err(error) = made {
+        tracing::debug!("a model's first parts are made when they are wanted: {error}");
+    }
 }
 
 /// How a file can be sent in parts; one that is not plain travels exactly.

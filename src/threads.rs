@@ -68,13 +68,20 @@ pub fn names() -> Vec<String> {
     names
 }
 
-/// Makes the calling thread yield to others: heavy work must not delay those
-/// that serve sockets and frames.
+/// How much nicer heavy work is than the rest of the program.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+const NICER: i32 = 10;
+
+/// Makes the calling thread yield to others of the program: heavy work must not delay
+/// those that serve sockets and frames. Beside other programs it stays what the
+/// program is to them, less a step.
 pub fn lower_priority() {
     #[cfg(any(target_os = "linux", target_os = "android"))]
     {
-        // On Linux a nice value belongs to a thread.
-        let result = rustix::process::setpriority_process(Some(rustix::thread::gettid()), 10);
+        // On Linux a nice value belongs to a thread; beyond 19 it stays there.
+        let thread = Some(rustix::thread::gettid());
+        let result = rustix::process::getpriority_process(thread)
+            .and_then(|nice| rustix::process::setpriority_process(thread, nice + NICER));
         if let Err(error) = result {
             tracing::debug!("the priority of a worker could not be lowered: {error}");
         }

@@ -10,6 +10,9 @@ mod glb;
 mod process;
 #[path = "common/raw.rs"]
 mod raw;
+#[allow(dead_code, reason = "shared with other tests")]
+#[path = "common/sheet.rs"]
+mod sheet;
 
 use std::{
     io::{ErrorKind, Read, Write},
@@ -22,7 +25,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-use convene::wire::{Message, bulk, message::Version};
+use convene::{
+    mesh::{Encoding, NORMAL_BITS, Plan},
+    transfer::{Chunk, Method},
+    wire::{
+        Frame, Message, bulk,
+        message::{Offer, Representation, Version},
+    },
+};
 use process::{HERE, Participant, thread, wait_until};
 use raw::RawPeer;
 use serde_json::{Value, json};
@@ -381,4 +391,120 @@ fn who_exceeds_a_window_is_cut_alone() {
         host.does(json!({ "command": "stats" }));
         host.wait_after(mark, "stats", |_| true)["peers"].as_array().unwrap().len() == 1
     });
+}
+
+/// Sends a channel's stream as far as credit goes; whether all of it went.
+fn say_stream(peer: &mut RawPeer, channel: u16, stream: &[u8]) -> bool {
+    let (mut sent, mut allowed) = (0, 0);
+    while sent < stream.len() {
+        let to = allowed.min(stream.len());
+        if to > sent {
+            let mut frame = bytes::BytesMut::new();
+            bulk::put_data_head(&mut frame, channel, sent as u64, to - sent);
+            frame.extend_from_slice(&stream[sent..to]);
+            if !peer.try_bytes(&frame) {
+                return false;
+            }
+            sent = to;
+            continue;
+        }
+        let Some(frame) = peer.next_within(Duration::from_secs(20)) else { return false };
+        if let Frame::Message(payload) = frame
+            && let Some((of, max)) = bulk::decode_credit(&payload)
+            && of == channel
+        {
+            allowed = allowed.max(usize::try_from(max).unwrap());
+        }
+    }
+    true
+}
+
+/// The most memory that a process has had, MiB.
+#[cfg(target_os = "linux")]
+fn peak_mib(participant: &Participant) -> f64 {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", participant.process_id())).unwrap();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    peak.split_whitespace().next().unwrap().parse::<f64>().unwrap() / 1024.0
+}
+
+/// Failure mode 22: chunks of parts that would become a thousand times what was
+/// offered. Each costs its model, and nobody any memory.
+#[cfg(all(target_os = "linux", not(target_os = "android")))]
+#[test]
+fn bombs_in_parts_cost_their_model_alone() {
+    let (mut host, port) = Participant::host(&[]);
+    let good = Participant::join(port, &[]);
+    let file = bytes::Bytes::from(sheet::sheet(60));
+    let plan = Plan::new(&file).unwrap();
+    let (head, part) = (
+        plan.encode(0, Encoding::Fast, NORMAL_BITS).unwrap(),
+        plan.encode(1, Encoding::Fast, NORMAL_BITS).unwrap(),
+    );
+    let zeros = zstd::bulk::compress(&vec![0; 256 << 20], 1).unwrap();
+    assert!(zeros.len() < 64 << 10);
+    let word = |number: usize| (number as u32).to_le_bytes();
+    let with_bomb = |start: &[u8]| [start, &zeros].concat();
+    // A part's description, then what it should be; a head of brackets; a rest.
+    let inside = with_bomb(&part.bytes[..60]);
+    let large = 4 << 20;
+    let mut many = part.bytes.clone();
+    // A million vertices and triangles, which nothing backs.
+    many[12..16].copy_from_slice(&word(1 << 20));
+    many[16..20].copy_from_slice(&word(1 << 20));
+    let brackets = zstd::bulk::compress(&vec![b'['; large], 1).unwrap();
+    let json = [&[0, 0, 0, 0][..], &word(large), &word(0), &word(1), &brackets].concat();
+    let rest = with_bomb(&[&[1, 1, 0, 0][..], &word(1 << 20)].concat());
+    let chunk = |index: u32, decoded: usize, bytes: &[u8]| {
+        let chunk = Chunk::packed(index, Method::Mesh, decoded, bytes::Bytes::copy_from_slice(bytes));
+        [&chunk.header.encode()[..], bytes].concat()
+    };
+    let honest = chunk(0, head.decoded_bytes, &head.bytes);
+    let streams = [
+        ("a part", [honest.clone(), chunk(1, part.decoded_bytes, &inside)].concat()),
+        ("many vertices", [honest.clone(), chunk(1, part.decoded_bytes, &many)].concat()),
+        ("brackets", [chunk(0, large, &json), chunk(1, part.decoded_bytes, &part.bytes)].concat()),
+        ("a rest", [honest, chunk(1, 1 << 20, &rest)].concat()),
+    ];
+    let before = peak_mib(&host);
+    for (number, (what, stream)) in streams.into_iter().enumerate() {
+        let id = format!("b0b0aaaa0000000{number}");
+        let version = Message::Version(Version {
+            version: Some("17".into()),
+            ext: Some(1),
+            id: Some(id),
+            methods: Some("mesh,raw".into()),
+            ..Default::default()
+        });
+        let mut bad = RawPeer::join(port, &version);
+        let model_id = format!("bomb{number}");
+        bad.send(&Message::Offer(Offer {
+            model_id: model_id.clone(),
+            model_name: "bomb.glb".into(),
+            scale: 1.0,
+            bytes: 2 << 20,
+            content: format!("{number:02x}").repeat(32),
+            shown: true,
+            representations: vec![Representation {
+                method: "mesh".into(),
+                version: 1,
+                chunks: 2,
+                ..Default::default()
+            }],
+            ..Default::default()
+        }));
+        let Message::Want(want) = bad.wait_for_type(0x44) else { panic!("no want") };
+        say_stream(&mut bad, want.channel, &stream);
+        let failed = host.wait_for("model_failed", |e| e["model_id"] == *model_id);
+        println!("{what}: {}", failed["error"]);
+        assert!(failed["error"].as_str().unwrap().contains("parts cannot be read"), "{what}: {failed}");
+        // A part that was passed on fails there by itself.
+        let gone = |e: &Value| {
+            e["model_id"] == *model_id && matches!(e["event"].as_str(), Some("model_closed" | "model_failed"))
+        };
+        wait_until("the others are rid of it", || good.events().iter().any(gone));
+    }
+    let grown = peak_mib(&host) - before;
+    assert!(grown < 64.0, "{grown} MiB, where 256 would have been");
+    host.does(json!({ "command": "leave" }));
+    assert_eq!(host.exit_code(), Some(0));
 }

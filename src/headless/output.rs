@@ -1,11 +1,16 @@
 //! Events to lines of JSON.
 
-use std::{io::Write, time::Instant};
+use std::{
+    io::Write,
+    time::{Duration, Instant},
+};
 
 use serde_json::{Value, json};
 
+use super::Summary;
 use crate::{
     mesh::{Decoded, Encoding},
+    net::Stats,
     session::{Body, Event, Placement, Pose, Way},
     threads,
 };
@@ -98,6 +103,73 @@ pub(super) fn received_json(model_id: &str, bytes: usize, way: &Way) -> Value {
         "model_id": model_id, "bytes": bytes, "method": way.method.as_str(), "wire_bytes": way.wire_bytes,
         "exact": way.exact, "max_error": way.max_error, "parts": parts,
         "decode_seconds": way.decoding.as_secs_f64(),
+    })
+}
+
+/// A model is whole and decoded.
+pub(super) fn opened_json(
+    model_id: &str,
+    name: &str,
+    summary: Summary,
+    bytes: usize,
+    seconds: f64,
+    exact: bool,
+) -> Value {
+    json!({
+        "model_id": model_id,
+        "name": name,
+        "triangles": summary.triangles,
+        "vertices": summary.vertices,
+        "bytes": bytes,
+        "exact": exact,
+        "seconds": seconds,
+    })
+}
+
+/// The answer to `stats`.
+pub(super) fn stats_json(stats: &Stats) -> Value {
+    let milliseconds = |d: Duration| d.as_secs_f64() * 1e3;
+    let peers: Vec<Value> = stats
+        .peers
+        .iter()
+        .map(|(peer, traffic)| {
+            json!({
+                "peer": peer.peer.0,
+                "id": peer.device_id,
+                "client": peer.client.as_str(),
+                "round_trip_ms": peer.round_trip.map(milliseconds),
+                "silent_ms": milliseconds(peer.silent_for),
+                "send_bytes_per_second": traffic.send_rate,
+                "receive_bytes_per_second": traffic.receive_rate,
+                "queued_bytes": traffic.queued_bytes,
+                "dropped_poses": traffic.dropped_poses,
+                "sent_bytes": traffic.sent_bytes,
+                "received_bytes": traffic.received_bytes,
+                "window_bytes": traffic.window_bytes,
+                "step_bytes": traffic.step_bytes,
+            })
+        })
+        .collect();
+    let pose_latencies: serde_json::Map<String, Value> = stats
+        .pose_latencies
+        .iter()
+        .map(|(id, late)| {
+            let late = json!({
+                "wire_median": milliseconds(late.wire_median),
+                "wire_p99": milliseconds(late.wire_p99),
+                "display": milliseconds(late.display),
+            });
+            (id.clone(), late)
+        })
+        .collect();
+    let pose_ages: serde_json::Map<String, Value> =
+        stats.pose_ages.iter().map(|(id, age)| (id.clone(), json!(age.map(milliseconds)))).collect();
+    json!({
+        "peers": peers,
+        "pose_age_ms": pose_ages,
+        "pose_latency_ms": pose_latencies,
+        "threads": stats.threads,
+        "lost_events": stats.lost_events,
     })
 }
 

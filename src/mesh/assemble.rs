@@ -83,32 +83,76 @@ impl Assembly {
         })
     }
 
+    /// The chunk of that number, if it is here.
+    #[must_use]
+    pub fn get(&self, index: usize) -> Option<&Arc<Decoded>> {
+        self.chunks.get(index)?.as_ref()
+    }
+
     /// The model as a standard GLB: parts become primitives of their own.
     ///
     /// # Errors
     /// If a chunk is missing, or they are not of one model.
     pub fn glb(&self) -> Result<Vec<u8>, MeshError> {
+        let mut builder = GlbBuilder::default();
+        builder.advance(self)?;
+        builder.finish()
+    }
+}
+
+/// Makes a standard GLB of chunks while they come: each is written to its place as
+/// soon as all before it are there, so that little is left to do after the last.
+///
+/// The description, whose length is not known before, gets room at the start.
+#[derive(Debug, Default)]
+pub struct GlbBuilder {
+    writer: Option<Writer>,
+    /// The chunk that comes next.
+    next: usize,
+}
+
+impl GlbBuilder {
+    /// Takes the chunks that are there and come next.
+    ///
+    /// # Errors
+    /// If they are not of one model.
+    pub fn advance(&mut self, assembly: &Assembly) -> Result<(), MeshError> {
+        while let Some(chunk) = assembly.get(self.next) {
+            self.push(chunk)?;
+        }
+        Ok(())
+    }
+
+    /// The number of the chunk that comes next.
+    #[must_use]
+    pub fn next(&self) -> usize {
+        self.next
+    }
+
+    /// Takes the next chunk.
+    ///
+    /// # Errors
+    /// If it cannot be that.
+    pub fn push(&mut self, chunk: &Decoded) -> Result<(), MeshError> {
+        match (chunk, self.writer.as_mut()) {
+            (Decoded::Head(head), None) => self.writer = Some(Writer::new(head)?),
+            (Decoded::Part(part), Some(writer)) if self.next <= writer.parts => writer.part(part)?,
+            (Decoded::Rest(bytes), Some(writer)) if self.next > writer.parts => writer.rest(bytes),
+            _ => return Err(ODD),
+        }
+        self.next += 1;
+        Ok(())
+    }
+
+    /// The file.
+    ///
+    /// # Errors
+    /// If chunks are missing.
+    pub fn finish(self) -> Result<Vec<u8>, MeshError> {
         let missing = MeshError::Damaged("a chunk is missing");
-        let mut chunks = self.chunks.iter().map(|chunk| chunk.as_deref().ok_or(missing.clone()));
-        let Some(Decoded::Head(head)) = chunks.next().transpose()? else { return Err(missing) };
-        let json = gltf::parse(&head.json).map_err(MeshError::Damaged)?;
-        let mut writer = Writer::new(json)?;
-        let mut rest = Vec::with_capacity(head.rest_bytes.min(self.bytes));
-        let mut parts = Vec::new();
-        for (number, chunk) in chunks.enumerate() {
-            match chunk? {
-                Decoded::Part(part) if number < head.parts as usize => parts.push(part),
-                Decoded::Rest(bytes) if number >= head.parts as usize => rest.extend_from_slice(bytes),
-                _ => return Err(ODD),
-            }
-        }
-        if rest.len() != head.rest_bytes {
-            return Err(ODD);
-        }
-        writer.bin = rest;
-        writer.bin.reserve(self.bytes + parts.len() * 32);
-        for part in parts {
-            writer.part(part)?;
+        let writer = self.writer.filter(|writer| self.next > writer.parts).ok_or(missing.clone())?;
+        if writer.rest_start.map_or(0, |start| writer.file.len() - start) != writer.rest_bytes {
+            return Err(missing);
         }
         writer.finish()
     }
@@ -121,9 +165,26 @@ impl Head {
     }
 }
 
+/// Room that is kept for what a description says of a part.
+const PART_ROOM: usize = 1500;
+/// And in all; a longer one costs a copy of the file.
+const MOST_ROOM: usize = 4 << 20;
+/// Copying a smaller file costs nothing, and saves the room.
+const WORTH_ROOM: usize = 1 << 20;
+
+#[derive(Debug)]
 struct Writer {
     json: Value,
-    bin: Vec<u8>,
+    /// The file: its head and room for the description, then the arrays.
+    file: Vec<u8>,
+    /// Where the arrays begin.
+    bin: usize,
+    /// Where the rest begins, once it has.
+    rest_start: Option<usize>,
+    rest_bytes: usize,
+    parts: usize,
+    /// Of the description; offsets in the rest.
+    rest_views: usize,
     views: Vec<Value>,
     accessors: Vec<Value>,
     /// Primitives in the model's own space.
@@ -131,14 +192,43 @@ struct Writer {
 }
 
 impl Writer {
-    fn new(mut json: Value) -> Result<Self, MeshError> {
+    fn new(head: &Head) -> Result<Self, MeshError> {
+        let mut json = gltf::parse(&head.json).map_err(MeshError::Damaged)?;
         let mut take = |name: &str| match json.get_mut(name).map(Value::take) {
             None | Some(Value::Null) => Ok(Vec::new()),
             Some(Value::Array(list)) => Ok(list),
             Some(_) => Err(ODD),
         };
         let (views, accessors) = (take("bufferViews")?, take("accessors")?);
-        Ok(Self { json, bin: Vec::new(), views, accessors, primitives: Vec::new() })
+        let parts = head.parts as usize;
+        let room = (head.json.len() + 2048).saturating_add(parts.saturating_mul(PART_ROOM)).min(MOST_ROOM);
+        let bin = gltf::bin_start(room);
+        Ok(Self {
+            json,
+            file: vec![0; bin],
+            bin,
+            rest_start: None,
+            rest_bytes: head.rest_bytes,
+            parts,
+            rest_views: views.len(),
+            views,
+            accessors,
+            primitives: Vec::new(),
+        })
+    }
+
+    fn align(&mut self) -> usize {
+        let start = self.file.len().next_multiple_of(4);
+        self.file.resize(start, 0);
+        start
+    }
+
+    /// Appends a piece of the rest.
+    fn rest(&mut self, bytes: &[u8]) {
+        if self.rest_start.is_none() {
+            self.rest_start = Some(self.align());
+        }
+        self.file.extend_from_slice(bytes);
     }
 
     /// Appends an array of numbers; its accessor.
@@ -149,14 +239,15 @@ impl Writer {
         count: usize,
         numbers: impl ExactSizeIterator<Item = [u8; N]>,
     ) -> usize {
-        let start = self.bin.len().next_multiple_of(4);
+        let start = self.align();
         let length = numbers.len() * N;
-        self.bin.resize(start + length, 0);
+        self.file.resize(start + length, 0);
         // Chunk by chunk, which compiles to a copy.
-        for (bytes, number) in self.bin[start..].as_chunks_mut::<N>().0.iter_mut().zip(numbers) {
+        for (bytes, number) in self.file[start..].as_chunks_mut::<N>().0.iter_mut().zip(numbers) {
             *bytes = number;
         }
-        self.views.push(json!({ "buffer": 0, "byteOffset": start, "byteLength": length, "target": target }));
+        let offset = start - self.bin;
+        self.views.push(json!({ "buffer": 0, "byteOffset": offset, "byteLength": length, "target": target }));
         let view = self.views.len() - 1;
         self.accessors.push(json!({
             "bufferView": view, "componentType": component, "count": count, "type": kind,
@@ -220,6 +311,14 @@ impl Writer {
     }
 
     fn finish(mut self) -> Result<Vec<u8>, MeshError> {
+        // The description counts from the start of the rest.
+        let before = self.rest_start.map_or(0, |start| start - self.bin);
+        for view in self.views.iter_mut().take(self.rest_views) {
+            let offset =
+                gltf::whole_or(view.get("byteOffset"), 0).and_then(|offset| offset.checked_add(before));
+            let view = view.as_object_mut().ok_or(ODD)?;
+            view.insert("byteOffset".into(), offset.ok_or(ODD)?.into());
+        }
         if !self.primitives.is_empty() {
             let mesh = self.push("meshes", json!({ "primitives": self.primitives }))?;
             let node = self.push("nodes", json!({ "mesh": mesh }))?;
@@ -231,14 +330,23 @@ impl Writer {
                 }
             }
         }
-        self.json["buffers"] = json!([{ "byteLength": self.bin.len() }]);
+        self.align();
+        let length = self.file.len() - self.bin;
+        self.json["buffers"] = json!([{ "byteLength": length }]);
         self.json["bufferViews"] = self.views.into();
         self.json["accessors"] = self.accessors.into();
         // Empty lists are not allowed.
         if let Some(object) = self.json.as_object_mut() {
             object.retain(|_, value| value.as_array().is_none_or(|list| !list.is_empty()));
         }
-        gltf::build(&self.json, &self.bin).ok_or(MeshError::Damaged("a model of more than 4 GiB"))
+        let large = MeshError::Damaged("a model of more than 4 GiB");
+        let text = self.json.to_string();
+        if length < WORTH_ROOM || gltf::bin_start(text.len()) > self.bin {
+            return gltf::build(&text, &self.file[self.bin..]).ok_or(large);
+        }
+        gltf::fill(&mut self.file, &text, self.bin).ok_or(large)?;
+        self.file.shrink_to_fit();
+        Ok(self.file)
     }
 
     fn push(&mut self, name: &str, value: Value) -> Result<usize, MeshError> {

@@ -34,6 +34,7 @@ pub(super) fn gather_mesh(glb: &[u8], plain: &Plain, grid: Grid, strips: bool) -
         grid,
         small: false,
         vertices: plain.positions.count,
+        anchors: Vec::new(),
     };
     Source { glb, plain: std::slice::from_ref(plain) }.gather(&part, NormalBits::Ten, strips)
 }
@@ -83,8 +84,12 @@ impl Source<'_> {
             vertices = order;
         }
         let first = self.plain.get(part.pieces.first()?.plain)?;
+        // Anchors look like the first vertex, elsewhere.
+        let mut points = self.points(part.grid, &vertices);
+        points.extend(part.anchors.iter().map(|&anchor| part.grid.point(anchor)));
+        vertices.resize(points.len(), *vertices.first()?);
         Some(Geometry {
-            points: self.points(part.grid, &vertices),
+            points,
             normals: first.normals.is_some().then(|| self.normals(&vertices, bits)),
             colors: first.colors.map(|array| self.colors(&array, &vertices)),
             extras: (0..first.extras.len()).map(|at| self.extra(at, &vertices)).collect(),

@@ -52,25 +52,49 @@ pub(super) fn parse(text: &[u8]) -> Result<Value, &'static str> {
     if json.is_object() { Ok(json) } else { Err("its description is no object") }
 }
 
+/// Bytes of a GLB's own head, and of a chunk's.
+const HEAD_BYTES: usize = 12;
+const CHUNK_HEAD_BYTES: usize = 8;
+
+/// Where the binary chunk's bytes begin behind a description of that length.
+pub(super) fn bin_start(text_bytes: usize) -> usize {
+    HEAD_BYTES + CHUNK_HEAD_BYTES + text_bytes.next_multiple_of(4) + CHUNK_HEAD_BYTES
+}
+
+/// Writes what stands before the binary chunk of a GLB, which begins at `bin`: a
+/// description that leaves room before it is padded. None beyond 4 GiB, or if there is
+/// no room; `file` is a multiple of four long.
+pub(super) fn fill(file: &mut [u8], text: &str, bin: usize) -> Option<()> {
+    let text_start = HEAD_BYTES + CHUNK_HEAD_BYTES;
+    let (text_end, bytes) = (bin.checked_sub(CHUNK_HEAD_BYTES)?, u32::try_from(file.len()).ok()?);
+    let length = |bytes: usize| (bytes as u32).to_le_bytes();
+    file.get_mut(text_end..bin)?.copy_from_slice(&[length(bytes as usize - bin), *BIN_CHUNK].concat());
+    file[..HEAD_BYTES].copy_from_slice(&[*MAGIC, 2u32.to_le_bytes(), bytes.to_le_bytes()].concat());
+    file[HEAD_BYTES..text_start].copy_from_slice(&[length(text_end - text_start), *JSON_CHUNK].concat());
+    let (json, padding) = file[text_start..text_end].split_at_mut_checked(text.len())?;
+    json.copy_from_slice(text.as_bytes());
+    padding.fill(b' ');
+    Some(())
+}
+
 /// A GLB around a description and its binary chunk; none beyond 4 GiB.
-pub(super) fn build(json: &Value, bin: &[u8]) -> Option<Vec<u8>> {
-    let text = json.to_string();
+pub(super) fn build(text: &str, bin: &[u8]) -> Option<Vec<u8>> {
     let (text_bytes, bin_bytes) = (text.len().next_multiple_of(4), bin.len().next_multiple_of(4));
-    let bytes = 12 + 8 + text_bytes + if bin.is_empty() { 0 } else { 8 + bin_bytes };
-    let mut glb = Vec::with_capacity(bytes);
-    glb.extend_from_slice(MAGIC);
-    glb.extend_from_slice(&2u32.to_le_bytes());
-    glb.extend_from_slice(&u32::try_from(bytes).ok()?.to_le_bytes());
-    glb.extend_from_slice(&u32::try_from(text_bytes).ok()?.to_le_bytes());
-    glb.extend_from_slice(JSON_CHUNK);
-    glb.extend_from_slice(text.as_bytes());
-    glb.resize(20 + text_bytes, b' ');
-    if !bin.is_empty() {
-        glb.extend_from_slice(&u32::try_from(bin_bytes).ok()?.to_le_bytes());
-        glb.extend_from_slice(BIN_CHUNK);
-        glb.extend_from_slice(bin);
-        glb.resize(bytes, 0);
+    if bin.is_empty() {
+        let mut glb = vec![0; bin_start(text_bytes)];
+        fill(&mut glb, text, bin_start(text_bytes))?;
+        // An empty chunk is none.
+        glb.truncate(bin_start(text_bytes) - CHUNK_HEAD_BYTES);
+        let bytes = u32::try_from(glb.len()).ok()?;
+        glb[8..HEAD_BYTES].copy_from_slice(&bytes.to_le_bytes());
+        return Some(glb);
     }
+    let start = bin_start(text_bytes);
+    let mut glb = Vec::with_capacity(start + bin_bytes);
+    glb.resize(start, 0);
+    glb.extend_from_slice(bin);
+    glb.resize(start + bin_bytes, 0);
+    fill(&mut glb, text, start)?;
     Some(glb)
 }
 
@@ -224,7 +248,8 @@ fn numbers<const N: usize>(value: Option<&Value>) -> Option<[f64; N]> {
     let list = value?.as_array().filter(|list| list.len() == N)?;
     let mut numbers = [0.0; N];
     for (number, value) in numbers.iter_mut().zip(list) {
-        *number = value.as_f64()?;
+        // As single precision has them, in which files are read to be shown.
+        *number = f64::from(value.as_f64()? as f32);
     }
     Some(numbers)
 }

@@ -296,7 +296,7 @@ impl Writer {
         if let Some(object) = self.json.as_object_mut() {
             object.retain(|_, value| value.as_array().is_none_or(|list| !list.is_empty()));
         }
-        gltf::build(&self.json, &self.bin).ok_or("it has more than 4 GiB")
+        gltf::build(&self.json.to_string(), &self.bin).ok_or("it has more than 4 GiB")
     }
 }
 

@@ -1,17 +1,19 @@
 //! What becomes of a file: which of its geometry is plain and travels in parts,
 //! and what stays of the file without it.
 
-use std::ops::Range;
+use std::{ops::Range, sync::OnceLock};
 
 use bytes::Bytes;
 use glam::{DAffine3, Vec3};
 use serde_json::Value;
 
 use super::{
+    boxes::{self, Box3, Extent},
+    chunk::Encoded,
     gltf::{self, Array, F32, U8, U16, U32},
     lattice,
-    part::{Extra, MAX_EXTRAS},
-    quantize::Grid,
+    part::{Encoding, Extra, MAX_EXTRAS},
+    quantize::{Grid, NormalBits},
     skeleton::{self, Skeleton},
 };
 
@@ -28,6 +30,12 @@ const MAX_PARTS: usize = 4096;
 const SMALL_TRIANGLES: usize = 4000;
 /// A model with fewer triangles is not worth the parts.
 const WORTH_TRIANGLES: usize = 500;
+/// Vertices and indices that are looked at in all. Primitives may share theirs: a
+/// small file could have any number.
+const MAX_LOOKS: usize = 1 << 28;
+
+/// Chunks that can be made ahead: the head and two parts.
+pub const AHEAD: usize = 3;
 
 /// Extensions that refer to no array and change no geometry. A file with others
 /// travels exactly.
@@ -45,9 +53,16 @@ pub(super) struct Plain {
     pub(super) material: Option<u32>,
     /// model_from_mesh, if it goes into the model's own space.
     pub(super) transform: Option<DAffine3>,
+    /// In the mesh's space.
+    pub(super) extent: Extent,
 }
 
 impl Plain {
+    /// The box around what is shown of it, in the space that it goes into.
+    fn shown(&self) -> Box3 {
+        self.transform.map_or(self.extent.shown, |transform| self.extent.shown.placed(&transform))
+    }
+
     pub(super) fn triangles(&self) -> usize {
         self.indices.count / 3
     }
@@ -73,6 +88,9 @@ pub(super) struct PartPlan {
     pub(super) small: bool,
     /// About.
     pub(super) vertices: usize,
+    /// Vertices without a triangle that give it the box of what it is a part of, in
+    /// its space.
+    pub(super) anchors: Vec<[f32; 3]>,
 }
 
 /// How a file travels in parts.
@@ -82,12 +100,16 @@ pub struct Plan {
     pub(super) plain: Vec<Plain>,
     pub(super) parts: Vec<PartPlan>,
     pub(super) skeleton: Skeleton,
+    /// The first chunks, made before anybody asks for them.
+    ahead: [OnceLock<Option<Encoded>>; AHEAD],
 }
 
 /// What primitives must have in common to be one part.
 #[derive(Debug, Clone, PartialEq)]
 struct Look {
     mesh: Option<u32>,
+    /// It keeps its own box: the plain primitive that it is.
+    alone: Option<usize>,
     material: Option<u32>,
     normals: bool,
     color_bytes: usize,
@@ -103,7 +125,7 @@ impl Plan {
         let (json, bin) = gltf::open(glb)?;
         check(&json)?;
         let places = places(&json)?;
-        let mut sorter = Sorter { json: &json, bin, glb, plain: Vec::new(), looks: Vec::new() };
+        let mut sorter = Sorter::new(&json, bin, glb);
         let taken = sorter.take_plain(&places)?;
         let Sorter { bin, plain, looks, .. } = sorter;
         let triangles: usize = plain.iter().map(Plain::triangles).sum();
@@ -112,7 +134,23 @@ impl Plan {
         }
         let (skeleton, meshes) = skeleton::without(&json, &bin, &taken)?;
         let parts = parts(glb, &plain, &looks, &meshes)?;
-        Ok(Self { glb: glb.clone(), plain, parts, skeleton })
+        Ok(Self { glb: glb.clone(), plain, parts, skeleton, ahead: Default::default() })
+    }
+
+    /// Makes a chunk and, of the first [`AHEAD`], keeps it: who asks for it later, in
+    /// whatever encoding, gets it as it is. Whoever asks meanwhile waits for it.
+    #[must_use]
+    pub fn encode_once(&self, index: u32, encoding: Encoding, bits: NormalBits) -> Option<Encoded> {
+        match self.ahead.get(index as usize) {
+            Some(made) => made.get_or_init(|| self.encode(index, encoding, bits)).clone(),
+            None => self.encode(index, encoding, bits),
+        }
+    }
+
+    /// Whether [`Self::encode_once`] has made this chunk.
+    #[must_use]
+    pub fn is_made(&self, index: u32) -> bool {
+        self.ahead.get(index as usize).is_some_and(|made| made.get().is_some())
     }
 
     /// Chunks in all: the head, the parts, the rest.
@@ -154,14 +192,33 @@ fn check(json: &Value) -> Result<(), &'static str> {
         return Err("its buffers are unusual");
     }
     for name in ["extensionsUsed", "extensionsRequired"] {
-        for extension in gltf::list(json, name) {
-            let extension = extension.as_str().unwrap_or_default();
-            if !HARMLESS.contains(&extension) && !extension.starts_with("KHR_materials_") {
-                return Err("it uses an extension that may refer to its geometry");
-            }
+        let listed = gltf::list(json, name).iter();
+        if !listed.map(|name| name.as_str().unwrap_or_default()).all(is_harmless) {
+            return Err(EXTENSION);
         }
     }
-    Ok(())
+    // They count where they stand, listed or not.
+    if has_only_harmless(json) { Ok(()) } else { Err(EXTENSION) }
+}
+
+const EXTENSION: &str = "it uses an extension that may refer to its geometry";
+
+fn is_harmless(extension: &str) -> bool {
+    HARMLESS.contains(&extension) || extension.starts_with("KHR_materials_")
+}
+
+/// Whether nothing in a description, however deep, has other extensions. Its depth is
+/// bounded by the parser.
+fn has_only_harmless(json: &Value) -> bool {
+    match json {
+        Value::Array(list) => list.iter().all(has_only_harmless),
+        Value::Object(object) => object.iter().all(|(name, value)| {
+            let harmless = name != "extensions"
+                || value.as_object().is_some_and(|all| all.keys().all(|name| is_harmless(name)));
+            harmless && has_only_harmless(value)
+        }),
+        _ => true,
+    }
 }
 
 /// A mesh that is plain as a whole.
@@ -190,26 +247,31 @@ pub(super) fn meshes_of(glb: &Bytes) -> Result<Meshes, &'static str> {
     let (json, bin) = gltf::open(glb)?;
     check(&json)?;
     let places = places(&json)?;
-    let sorter = Sorter { json: &json, bin, glb, plain: Vec::new(), looks: Vec::new() };
+    let mut sorter = Sorter::new(&json, bin, glb);
     let mut found = Meshes { meshes: Vec::new(), taken: Vec::new(), diagonal: 0.0 };
     let (mut min, mut max) = (glam::DVec3::INFINITY, glam::DVec3::NEG_INFINITY);
     for (number, mesh) in gltf::list(&json, "meshes").iter().enumerate() {
         let primitives = gltf::list(mesh, "primitives");
-        let plain = primitives.iter().map(|primitive| Some(sorter.plain(primitive, None)?.0));
-        let plain: Option<Vec<Plain>> = plain.collect();
+        let mut plain = Some(Vec::new());
+        for primitive in primitives {
+            let found = sorter.plain(primitive, None)?.map(|(found, _)| found);
+            plain = plain.zip(found).map(|(mut plain, found)| {
+                plain.push(found);
+                plain
+            });
+        }
         let usual = !["weights", "extensions"].iter().any(|name| mesh.get(name).is_some());
         let plain = plain.filter(|plain| usual && !plain.is_empty() && !places[number].is_empty());
         let taken = plain.is_some();
         found.taken.push(skeleton::Taken { primitives: vec![taken; primitives.len()], local: taken });
         let Some(plain) = plain else { continue };
-        plain.iter().try_for_each(|plain| sorter.check(plain))?;
-        let (low, high) = extent(glb, plain.iter())?.ok_or("a mesh is empty")?;
-        let grid = Grid::covering(low.to_array(), high.to_array(), [None; 3]);
+        let around = around(plain.iter())?.ok_or("a mesh is empty")?;
+        let grid = Grid::covering(around.min.to_array(), around.max.to_array(), [None; 3]);
         let mut scale = 0.0f64;
         for place in &places[number] {
             let axes = [place.matrix3.x_axis, place.matrix3.y_axis, place.matrix3.z_axis];
             scale = axes.iter().fold(scale, |most, axis| most.max(axis.length()));
-            for corner in corners(low, high) {
+            for corner in around.corners() {
                 let corner = place.transform_point3(corner.as_dvec3());
                 (min, max) = (min.min(corner), max.max(corner));
             }
@@ -223,13 +285,6 @@ pub(super) fn meshes_of(glb: &Bytes) -> Result<Meshes, &'static str> {
     Ok(found)
 }
 
-fn corners(low: Vec3, high: Vec3) -> impl Iterator<Item = Vec3> {
-    (0..8).map(move |corner| {
-        let pick = |axis: usize| if corner >> axis & 1 == 0 { low[axis] } else { high[axis] };
-        Vec3::new(pick(0), pick(1), pick(2))
-    })
-}
-
 /// Where each mesh is shown.
 fn places(json: &Value) -> Result<Vec<Vec<DAffine3>>, &'static str> {
     let mut places = vec![Vec::new(); gltf::list(json, "meshes").len()];
@@ -237,6 +292,13 @@ fn places(json: &Value) -> Result<Vec<Vec<DAffine3>>, &'static str> {
         places.get_mut(placed.mesh).ok_or("a node shows a mesh that is not there")?.push(placed.transform);
     }
     Ok(places)
+}
+
+/// Whether single precision rounds away more than a thousandth of a mesh where it is
+/// put: there its own space is finer.
+fn is_lost_far_away(shown: Box3) -> bool {
+    let side = (shown.max - shown.min).max_element();
+    shown.min.abs().max(shown.max.abs()).max_element() * f32::EPSILON > side / 1000.0
 }
 
 /// Whether axes stay axes: then the box of a primitive is the same wherever it is
@@ -254,9 +316,15 @@ struct Sorter<'a> {
     plain: Vec<Plain>,
     /// Of each plain one; its mesh as the file numbers it.
     looks: Vec<Look>,
+    /// Vertices and indices that may still be looked at.
+    left: usize,
 }
 
-impl Sorter<'_> {
+impl<'a> Sorter<'a> {
+    fn new(json: &'a Value, bin: Range<usize>, glb: &'a Bytes) -> Self {
+        Self { json, bin, glb, plain: Vec::new(), looks: Vec::new(), left: MAX_LOOKS }
+    }
+
     /// Takes what is plain; for each mesh which of its primitives that are, and
     /// whether they stay in its space.
     fn take_plain(&mut self, places: &[Vec<DAffine3>]) -> Result<Vec<skeleton::Taken>, &'static str> {
@@ -267,14 +335,26 @@ impl Sorter<'_> {
             let unusual = ["weights", "extensions", "extras"].iter().any(|name| mesh.get(name).is_some());
             if !unusual && let Some(first) = places[number].first() {
                 let once = places[number].len() == 1;
+                let boxed = places[number].iter().all(keeps_axes);
                 for (primitive, taken) in primitives.iter().zip(&mut taken_here.primitives) {
-                    let free = once && keeps_axes(first) && !self.is_blended(primitive);
-                    let Some((plain, look)) = self.plain(primitive, free.then_some(*first)) else { continue };
-                    self.check(&plain)?;
+                    let mut free = once && boxed && !self.is_blended(primitive);
+                    let Some((mut plain, mut look)) = self.plain(primitive, free.then_some(*first))? else {
+                        continue;
+                    };
+                    if free && is_lost_far_away(plain.shown()) {
+                        let Some(local) = self.plain(primitive, None)? else { continue };
+                        ((plain, look), free) = (local, false);
+                    }
+                    // Those that are made up at the other end would be of positions
+                    // on a grid.
+                    if plain.normals.is_none() {
+                        continue;
+                    }
                     let mesh = (!free).then_some(number as u32);
+                    let alone = (!boxed).then_some(self.plain.len());
                     taken_here.local |= mesh.is_some();
                     self.plain.push(plain);
-                    self.looks.push(Look { mesh, ..look });
+                    self.looks.push(Look { mesh, alone, ..look });
                     *taken = true;
                 }
             }
@@ -290,7 +370,26 @@ impl Sorter<'_> {
         material.and_then(|material| material.get("alphaMode")).is_some_and(|mode| mode == "BLEND")
     }
 
-    fn plain(&self, primitive: &Value, transform: Option<DAffine3>) -> Option<(Plain, Look)> {
+    /// A primitive as far as it is plain, which goes where `transform` puts it; none
+    /// if it is not.
+    ///
+    /// # Errors
+    /// If its numbers are not what they should be.
+    fn plain(
+        &mut self,
+        primitive: &Value,
+        transform: Option<DAffine3>,
+    ) -> Result<Option<(Plain, Look)>, &'static str> {
+        let Some((mut plain, look)) = self.usual(primitive, transform) else { return Ok(None) };
+        let looks = plain.positions.count + plain.indices.count;
+        self.left = self.left.checked_sub(looks).ok_or("its primitives share their vertices")?;
+        plain.extent = boxes::extent(self.glb, &plain.positions, plain.normals.as_ref(), &plain.indices)?;
+        // Where one normal is none, all are made up.
+        Ok(plain.extent.normals.then_some((plain, look)))
+    }
+
+    /// The same, by its description.
+    fn usual(&self, primitive: &Value, transform: Option<DAffine3>) -> Option<(Plain, Look)> {
         let known = ["attributes", "indices", "material", "mode"];
         if !primitive.as_object()?.keys().all(|key| known.contains(&key.as_str()))
             || gltf::whole_or(primitive.get("mode"), 4)? != 4
@@ -319,6 +418,7 @@ impl Sorter<'_> {
             indices,
             material: None,
             transform,
+            extent: Extent::NONE,
         };
         for (name, accessor) in attributes {
             let array = find(gltf::whole(Some(accessor))?)?;
@@ -351,6 +451,7 @@ impl Sorter<'_> {
         plain.material = material;
         let look = Look {
             mesh: None,
+            alone: None,
             material,
             normals: plain.normals.is_some(),
             color_bytes: plain
@@ -359,15 +460,6 @@ impl Sorter<'_> {
             extras: plain.extras.iter().map(|(extra, _)| *extra).collect(),
         };
         Some((plain, look))
-    }
-
-    /// Its numbers are what they should be.
-    fn check(&self, plain: &Plain) -> Result<(), &'static str> {
-        let (most, _) = largest_index(self.glb, &plain.indices);
-        if most as usize >= plain.positions.count {
-            return Err("an index is beyond its vertices");
-        }
-        Ok(())
     }
 }
 
@@ -378,16 +470,7 @@ fn is_color(array: &Array, positions: &Array) -> bool {
         && matches!(array.component, U8 | U16)
 }
 
-/// The largest of some indices, and how many there are.
-fn largest_index(glb: &[u8], indices: &Array) -> (u32, usize) {
-    let bytes = &glb[indices.start..indices.start + indices.count * indices.stride];
-    let most = match indices.component {
-        U8 => bytes.iter().map(|&index| u32::from(index)).max(),
-        U16 => bytes.as_chunks::<2>().0.iter().map(|bytes| u32::from(u16::from_le_bytes(*bytes))).max(),
-        _ => bytes.as_chunks::<4>().0.iter().map(|bytes| u32::from_le_bytes(*bytes)).max(),
-    };
-    (most.unwrap_or(0), indices.count)
-}
+const TOO_MANY: &str = "it would have too many parts";
 
 /// Cuts and merges: parts of one look with about as many vertices each.
 fn parts(
@@ -402,6 +485,9 @@ fn parts(
         match groups.iter_mut().find(|(other, _)| *other == look) {
             Some((_, group)) => group.push(number),
             None => groups.push((look, vec![number])),
+        }
+        if groups.len() > MAX_PARTS {
+            return Err(TOO_MANY);
         }
     }
     let model = grid(glb, plain.iter().filter(|plain| plain.transform.is_some()))?;
@@ -419,11 +505,13 @@ fn parts(
             grid,
             small: group.len() > 1 && triangles / group.len() < SMALL_TRIANGLES,
             vertices: 0,
+            anchors: Vec::new(),
         };
         let (mut vertices, mut held) = (0, 0);
         for &number in &group {
             let (count, in_all) = (plain[number].positions.count, plain[number].triangles());
             let mut from = 0;
+            let parts_before = parts.len();
             while from < in_all {
                 let left = room.saturating_sub(vertices);
                 // As many triangles as have so many vertices on the average.
@@ -435,6 +523,7 @@ fn parts(
                     room = PART_VERTICES;
                     parts.push(PartPlan {
                         pieces: std::mem::take(&mut part.pieces),
+                        anchors: std::mem::take(&mut part.anchors),
                         vertices,
                         ..part.clone()
                     });
@@ -446,6 +535,13 @@ fn parts(
                 held += fit;
                 from += fit;
             }
+            // A box that is turned is that of all of it together.
+            let cut = look.alone.is_some() && parts.len() > parts_before;
+            let extent = plain[number].extent;
+            if cut || extent.used != extent.shown {
+                let shown = plain[number].shown();
+                part.anchors.extend([shown.min.to_array(), shown.max.to_array()]);
+            }
         }
         if !part.pieces.is_empty() {
             part.vertices = vertices;
@@ -453,7 +549,7 @@ fn parts(
         }
         parts.retain(|part| !part.pieces.is_empty());
         if parts.len() > MAX_PARTS {
-            return Err("it would have too many parts");
+            return Err(TOO_MANY);
         }
     }
     Ok(parts)
@@ -461,7 +557,7 @@ fn parts(
 
 /// One grid over some primitives, each in the space that it goes into.
 fn grid<'a>(glb: &[u8], plain: impl Iterator<Item = &'a Plain> + Clone) -> Result<Grid, &'static str> {
-    let Some((min, max)) = extent(glb, plain.clone())? else {
+    let Some(around) = around(plain.clone())? else {
         return Ok(Grid::covering([0.0; 3], [0.0; 3], [None; 3]));
     };
     let largest = plain.max_by_key(|plain| plain.positions.count);
@@ -475,27 +571,15 @@ fn grid<'a>(glb: &[u8], plain: impl Iterator<Item = &'a Plain> + Clone) -> Resul
         };
         lattice::find((from..largest.positions.count).map(place))
     };
-    Ok(Grid::covering(min.to_array(), max.to_array(), [0, 1, 2].map(lattice)))
+    Ok(Grid::covering(around.min.to_array(), around.max.to_array(), [0, 1, 2].map(lattice)))
 }
 
 /// The box around some primitives, each in the space that it goes into; none if
 /// there are none.
-fn extent<'a>(
-    glb: &[u8],
-    plain: impl Iterator<Item = &'a Plain>,
-) -> Result<Option<(Vec3, Vec3)>, &'static str> {
-    let mut extent: Option<(Vec3, Vec3)> = None;
-    for plain in plain {
-        let (low, high) = bounds(glb, &plain.positions).ok_or("a position is not a finite number")?;
-        for corner in corners(low.into(), high.into()) {
-            let corner = plain.transform.map_or(corner, |t| t.transform_point3(corner.as_dvec3()).as_vec3());
-            let (min, max) = extent.get_or_insert((corner, corner));
-            (*min, *max) = (min.min(corner), max.max(corner));
-        }
-    }
-    match extent {
-        Some((min, max)) if !(max - min).is_finite() => Err("it is beyond all numbers"),
-        extent => Ok(extent),
+fn around<'a>(plain: impl Iterator<Item = &'a Plain>) -> Result<Option<Box3>, &'static str> {
+    match plain.map(Plain::shown).reduce(Box3::union) {
+        Some(around) if !(around.max - around.min).is_finite() => Err("it is beyond all numbers"),
+        around => Ok(around),
     }
 }
 
@@ -505,22 +589,6 @@ pub(super) fn place(transform: &DAffine3, position: [f32; 3]) -> [f32; 3] {
         return position;
     }
     transform.transform_point3(Vec3::from(position).as_dvec3()).as_vec3().to_array()
-}
-
-/// The box around some positions; none if one is not finite.
-fn bounds(glb: &[u8], positions: &Array) -> Option<([f32; 3], [f32; 3])> {
-    let (mut min, mut max) = ([f32::INFINITY; 3], [f32::NEG_INFINITY; 3]);
-    let mut finite = true;
-    for index in 0..positions.count {
-        let position = floats3(positions.element(glb, index));
-        for axis in 0..3 {
-            let value = position[axis];
-            finite &= value.is_finite();
-            min[axis] = if value < min[axis] { value } else { min[axis] };
-            max[axis] = if value > max[axis] { value } else { max[axis] };
-        }
-    }
-    finite.then_some((min, max))
 }
 
 /// The first three floats; the array was checked to have them.

@@ -1,8 +1,8 @@
 //! The threads `pack-N`: make chunks of models smaller that somebody wants so, each
 //! content once, at low priority.
 //!
-//! Parts of a model are encoded as fast as can be, or smaller by a third with three
-//! times the work, each as the link and this machine make it worth: see [`Worker::choose`].
+//! Parts of a model are encoded as fast as can be, or smaller by two fifths with
+//! twice the work, each as the link and this machine make it worth: see [`Worker::choose`].
 
 use std::{
     io,
@@ -119,12 +119,12 @@ impl Worker {
 
     /// How the next part is to be encoded: strongly, if the link has so much to do
     /// with those that are ready that it will not wait for it; else fast. The first
-    /// is fast, and tells how fast the link is. What a receiver needs to decode does
-    /// not matter: both are one bitstream, and strongly encoded ones take it less
-    /// time.
+    /// tells how fast the link is, however it is encoded: what was made when the file
+    /// was opened is taken as it is. What a receiver needs to decode does not matter:
+    /// both are one bitstream, and strongly encoded ones take it less time.
     fn choose(&self, into: &Holding, index: u32) -> Encoding {
         let vertices = into.part_vertices(index) as u64;
-        if into.id().method != Method::Mesh || vertices == 0 || index <= 1 {
+        if into.id().method != Method::Mesh || vertices == 0 || index <= 1 || into.is_made(index) {
             return Encoding::Fast;
         }
         let start = Instant::now();

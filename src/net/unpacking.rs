@@ -82,6 +82,7 @@ fn run(jobs: &Receiver<Job>, inputs: &Sender<Input>, stop: &AtomicBool) {
         match decoded {
             Ok(part) => {
                 tell_driver(inputs, Input::Part(holding.clone(), index, part), stop);
+                holding.lay_down();
                 // The one thread that finds all of them makes the file.
                 if let Some(result) = holding.assemble() {
                     let result = result.map_err(|error| error.to_string()).map(|file| {

@@ -449,4 +449,28 @@ mod tests {
         assert_eq!(stage.world_pose(a).position, Vec3::new(1.0, 2.0, 0.0));
         assert_eq!(stage.move_model("b", to), Err(SessionError::NoSuchModel("b".into())));
     }
+
+    /// Beside the file itself and its parts, of what was made of it the latest alone.
+    #[test]
+    fn at_most_two_representations_are_kept() {
+        let file: Bytes = (0..400_000u32).flat_map(|n| (n / 9).to_le_bytes()).collect::<Vec<u8>>().into();
+        let id = *blake3::hash(&file).as_bytes();
+        let mut model = Model::new("m".into(), "m.glb".into(), Content::Here { glb: file.clone(), id });
+        model.hold(Holding::whole(id, file), None);
+        let made = |model: &Model| {
+            let packed = model.holdings.iter().filter(|h| h.id().method != Method::Raw);
+            packed.map(|holding| holding.stored_bytes() > 0).filter(|made| *made).count()
+        };
+        for method in [Method::Exact, Method::Gzip, Method::Exact] {
+            let wanted = model.holding(method).unwrap().clone();
+            assert!(wanted.begin_packing(), "{method:?} was given up");
+            model.keep_two(&wanted);
+            let raw = model.holding(Method::Raw).unwrap().clone();
+            while let Some(index) = wanted.claim() {
+                assert!(wanted.pack(&raw, index, crate::mesh::Encoding::Fast));
+            }
+            assert!(model.holding(method).unwrap().is_complete());
+            assert_eq!(made(&model), 1, "{method:?} alone");
+        }
+    }
 }

@@ -12,7 +12,7 @@ use std::{
 use bytes::Bytes;
 
 use super::chunk::{CHUNK_BYTES, Chunk, ChunkFault, ChunkHeader, chunk_bytes, chunk_count};
-use crate::mesh::{self, Assembly, Decoded, MeshError, Plan, exact::Layout};
+use crate::mesh::{self, Assembly, Decoded, GlbBuilder, MeshError, Plan, exact::Layout};
 
 /// The BLAKE3 hash of the opener's file.
 pub type ContentId = [u8; 32];
@@ -106,6 +106,8 @@ pub struct Holding {
     plan: Option<Arc<Plan>>,
     /// Of what comes in parts: those that are decoded.
     assembly: Mutex<Option<Assembly>>,
+    /// What is made of them, or why nothing can be.
+    builder: Mutex<Result<GlbBuilder, MeshError>>,
     flow: Flow,
 }
 
@@ -153,6 +155,7 @@ impl Holding {
             layout: OnceLock::new(),
             plan: None,
             assembly: Mutex::new(None),
+            builder: Mutex::new(Ok(GlbBuilder::default())),
             flow: Flow::default(),
         };
         if in_parts {
@@ -394,6 +397,20 @@ impl Holding {
         Ok(decoded)
     }
 
+    /// Writes those parts that come next into the standard GLB, as far as they are
+    /// decoded. While another thread does, that one does it.
+    pub fn lay_down(&self) {
+        let Ok(mut built) = self.builder.try_lock() else { return };
+        while let Ok(builder) = &mut *built {
+            // Not under the lock of the parts, which are looked at while it is written.
+            let next = self.assembly().as_ref().and_then(|parts| parts.get(builder.next()).cloned());
+            let Some(next) = next else { return };
+            if let Err(error) = builder.push(&next) {
+                *built = Err(error);
+            }
+        }
+    }
+
     /// The standard GLB of a model in parts, once all are decoded. Only once: the
     /// parts are given up then.
     pub fn assemble(&self) -> Option<Result<Bytes, MeshError>> {
@@ -402,7 +419,13 @@ impl Holding {
             assembly.as_ref().filter(|assembly| assembly.is_complete())?;
             assembly.take()?
         };
-        Some(assembly.glb().map(Bytes::from))
+        let mut built = self.builder.lock().unwrap_or_else(PoisonError::into_inner);
+        let builder = std::mem::replace(&mut *built, Ok(GlbBuilder::default()));
+        let finish = |mut builder: GlbBuilder| {
+            builder.advance(&assembly)?;
+            builder.finish()
+        };
+        Some(builder.and_then(finish).map(Bytes::from))
     }
 
     /// The parts that are decoded by now, in their order, until the model is whole.

@@ -46,7 +46,7 @@ impl Holding {
         let method = self.id().method;
         let made = match method {
             Method::Mesh => {
-                let encoded = self.plan().and_then(|plan| plan.encode(index, encoding, NORMAL_BITS));
+                let encoded = self.plan().and_then(|plan| plan.encode_once(index, encoding, NORMAL_BITS));
                 encoded.map(|encoded| (encoded.bytes, encoded.decoded_bytes))
             }
             Method::Gzip => {
@@ -60,6 +60,11 @@ impl Holding {
             Method::Raw => None,
         };
         made.is_some_and(|(bytes, decoded)| self.insert(Chunk::packed(index, method, decoded, bytes.into())))
+    }
+
+    /// Whether a part was made when its file was opened, before anybody asked for it.
+    pub fn is_made(&self, index: u32) -> bool {
+        self.plan().is_some_and(|plan| plan.is_made(index))
     }
 
     /// Vertices of a part that is made here; of anything else none.

@@ -109,6 +109,8 @@ pub struct Node {
     pub events: Vec<Event>,
     /// Frames that it handed to each connection, before the outbox: payloads.
     pub handed: Vec<(Duration, PeerId, Vec<u8>)>,
+    /// Chunks that it made, and in which way.
+    pub packed: Vec<Method>,
     open_peers: BTreeSet<PeerId>,
 }
 
@@ -236,6 +238,7 @@ impl World {
             store_stands: false,
             events: Vec::new(),
             handed: Vec::new(),
+            packed: Vec::new(),
             open_peers: BTreeSet::new(),
         });
         self.nodes.len() - 1
@@ -715,6 +718,7 @@ impl World {
                     Transmit::Pack { from, into } => {
                         while let Some(index) = into.claim() {
                             assert!(into.pack(&from, index, Encoding::Strong));
+                            self.nodes[node].packed.push(into.id().method);
                         }
                     }
                     Transmit::Lookup { model_id, representation, source_bytes, chunks } => {

@@ -96,6 +96,9 @@ fn a_host_passes_on_what_it_received_and_makes_a_file_for_those_who_read_no_part
     let [frame] = &frames.collect::<Vec<_>>()[..] else { panic!("one model") };
     assert!(frame.ends_with(&here));
     assert_eq!(counts(&here).0, counts(&file).0);
+    let packed = &world.nodes[host].packed;
+    assert!(!packed.contains(&Method::Mesh), "it passed on what it got: {packed:?}");
+    let for_old = packed.len();
     // Whoever comes later gets it, too, each in their way.
     let late = world.add(config('e', "Eve"));
     let late_old = world.add(without_parts(config('f', "Fay")));
@@ -105,6 +108,33 @@ fn a_host_passes_on_what_it_received_and_makes_a_file_for_those_who_read_no_part
     world.run(secs(4));
     assert_eq!(at(&world, late), here);
     assert_eq!(at(&world, late_old), here);
+    assert_eq!(world.nodes[host].packed.len(), for_old, "nothing was made a second time");
+    assert!(world.nodes[reader].packed.is_empty() && world.nodes[late].packed.is_empty());
+}
+
+#[test]
+fn a_second_guest_costs_no_encoding() {
+    let mut world = World::new(9);
+    let host = world.add_host(config('a', "Ada"));
+    let first = world.add(config('b', "Bob"));
+    world.join(first, host);
+    world.run(ms(300));
+    let file = Bytes::from(sheet(200));
+    world.do_command(host, open_in_parts("m", &file));
+    world.run(secs(2));
+    let made = world.nodes[host].packed.clone();
+    assert!(made.len() >= 3 && made.iter().all(|method| *method == Method::Mesh), "{made:?}");
+    // Those who come later, and one who asks while it is sent to another.
+    for letter in ['c', 'd', 'e'] {
+        let guest = world.add(config(letter, "Guest"));
+        world.join(guest, host);
+        world.run(ms(20));
+    }
+    world.run(secs(3));
+    for guest in first..=first + 3 {
+        assert_eq!(counts(world.view(guest).models[0].glb.as_ref().unwrap()).0, counts(&file).0);
+    }
+    assert_eq!(world.nodes[host].packed, made, "each chunk was made once");
 }
 
 #[test]
