@@ -332,7 +332,13 @@ fn odd_files() -> Vec<(&'static str, bool, Glb)> {
                 glb.json["scenes"][0]["nodes"] = json!([0, 0]);
             }),
         ),
-        ("shown twice", true, with(|glb| drop(glb.node(json!({ "mesh": 0, "translation": [90, 0, 0] }))))),
+        (
+            "shown twice",
+            true,
+            with(|glb| {
+                glb.node(json!({ "mesh": 0, "translation": [90, 0, 0] }));
+            }),
+        ),
         (
             "shown twice, once turned",
             true,
