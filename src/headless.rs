@@ -111,8 +111,8 @@ struct Held {
     name: String,
     glb: Bytes,
     since: Instant,
-    /// It is the opener's very file.
-    exact: bool,
+    /// How far a position may be off; none: it is the opener's very file.
+    max_error: Option<f32>,
 }
 
 /// A command that waits for the driver's answer.
@@ -382,7 +382,7 @@ impl<W: Write> Participant<W> {
                             summary,
                             held.glb.len(),
                             held.since.elapsed().as_secs_f64(),
-                            held.exact,
+                            held.max_error,
                         );
                         self.output.event("model_opened", opened);
                         let measure = summary.measure;
@@ -396,7 +396,7 @@ impl<W: Write> Participant<W> {
             }
             Done::Saved { seq, model_id, path, bytes, result } => match result {
                 Ok(()) => {
-                    let exact = self.models.get(&model_id).is_none_or(|held| held.exact);
+                    let exact = self.models.get(&model_id).is_none_or(|held| held.max_error.is_none());
                     let saved = json!({ "model_id": model_id, "path": path, "bytes": bytes, "exact": exact });
                     self.output.event("saved", saved);
                     self.output.done(seq.as_ref(), json!({ "model_id": model_id }));
@@ -470,8 +470,9 @@ impl<W: Write> Participant<W> {
                 self.output.error(seq.as_ref(), &error.to_string());
             }
             (Waiting::Open { seq, name, glb, model_id, summary, seconds }, Ok(())) => {
-                let opened = opened_json(&model_id, &name, summary, glb.len(), seconds, true);
-                self.models.insert(model_id.clone(), Held { name, glb, since: Instant::now(), exact: true });
+                let opened = opened_json(&model_id, &name, summary, glb.len(), seconds, None);
+                let held = Held { name, glb, since: Instant::now(), max_error: None };
+                self.models.insert(model_id.clone(), held);
                 self.output.event("model_opened", opened);
                 self.output.done(seq.as_ref(), json!({ "model_id": model_id }));
             }
@@ -481,7 +482,8 @@ impl<W: Write> Participant<W> {
     fn session_event(&mut self, event: Event) {
         match &event {
             Event::ModelOffered { model_id, name, .. } => {
-                let held = Held { name: name.clone(), glb: Bytes::new(), since: Instant::now(), exact: true };
+                let held =
+                    Held { name: name.clone(), glb: Bytes::new(), since: Instant::now(), max_error: None };
                 self.models.insert(model_id.clone(), held);
             }
             Event::ModelReceived { model_id, name, glb, way, .. } => {
@@ -489,10 +491,10 @@ impl<W: Write> Participant<W> {
                     name: name.clone(),
                     glb: Bytes::new(),
                     since: Instant::now(),
-                    exact: true,
+                    max_error: None,
                 });
                 held.glb = glb.clone();
-                held.exact = way.exact;
+                held.max_error = (!way.exact).then_some(way.max_error);
                 let received = output::received_json(model_id, glb.len(), way);
                 self.output.event("model_received", received);
                 self.decode(model_id.clone(), glb.clone());
@@ -542,7 +544,7 @@ fn opened_json(
     summary: Summary,
     bytes: usize,
     seconds: f64,
-    exact: bool,
+    max_error: Option<f32>,
 ) -> Value {
     json!({
         "model_id": model_id,
@@ -550,7 +552,8 @@ fn opened_json(
         "triangles": summary.triangles,
         "vertices": summary.vertices,
         "bytes": bytes,
-        "exact": exact,
+        "exact": max_error.is_none(),
+        "max_error": max_error.unwrap_or(0.0),
         "seconds": seconds,
     })
 }
