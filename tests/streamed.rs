@@ -24,7 +24,7 @@ use bytes::{Bytes, BytesMut};
 use convene::{
     app::{
         self, AppOptions,
-        input::Action,
+        input::{Action, Switch},
         link::{Link, Meeting},
         models::{Model, ModelState, Moments, Shape},
         notices::Notices,
@@ -46,7 +46,9 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// Vertices along a side: some parts.
 const SIDE: usize = 520;
 /// So many million bits a second that the parts come one by one.
-const PACE: f64 = 1.0;
+const PACE: f64 = 0.5;
+/// Enough for three parts.
+const SMALL: usize = 300;
 
 /// Somebody with an app, and what the driver has published whether or not it drew.
 struct Person {
@@ -143,33 +145,40 @@ impl Person {
 }
 
 /// Opens a file as one that travels in parts.
-fn open_in_parts(net: &Net, glb: &Bytes) {
-    let measure = Measure { center: Vec3::new(260.0, 260.0, 0.0), size: Vec3::new(519.0, 519.0, 14.0) };
+fn open_in_parts(net: &Net, side: usize) {
+    let glb = Bytes::from(sheet::sheet(side));
+    let far = (side - 1) as f32;
+    let (center, size) = (Vec3::new(far / 2.0, far / 2.0, 0.0), Vec3::new(far, far, 14.0));
     let command = Command::OpenModel {
         model_id: "m".into(),
         name: "sheet.glb".into(),
-        content: *blake3::hash(glb).as_bytes(),
-        glb: glb.clone(),
-        measure,
+        content: *blake3::hash(&glb).as_bytes(),
+        plan: Some(Arc::new(Plan::new(&glb).unwrap())),
+        glb,
+        measure: Measure { center, size },
         private: false,
-        plan: Some(Arc::new(Plan::new(glb).unwrap())),
     };
     net.send(NetCommand::Session { seq: 1, command }).unwrap();
 }
 
-/// A host at the end of a slow link that has opened a sheet, its triangles, and a guest.
-fn with_sheet(change: impl FnOnce(&mut AppOptions)) -> (Net, u64, Person) {
+/// A host at the end of a slow link, and a guest.
+fn in_meeting(change: impl FnOnce(&mut AppOptions)) -> (Net, Person) {
     let (host, port) = nets::host(Some(PACE));
     let mut guest = Person::guest(port, change);
     guest.until("in the meeting", |guest| !guest.viewer.view().peers.is_empty());
-    let glb = Bytes::from(sheet::sheet(SIDE));
-    open_in_parts(&host, &glb);
-    (host, 2 * (SIDE as u64 - 1) * (SIDE as u64 - 1), guest)
+    (host, guest)
+}
+
+/// In a meeting in which the host has just opened a sheet; how many triangles that has.
+fn with_sheet(side: usize, change: impl FnOnce(&mut AppOptions)) -> (Net, u64, Person) {
+    let (host, guest) = in_meeting(change);
+    open_in_parts(&host, side);
+    (host, 2 * (side as u64 - 1) * (side as u64 - 1), guest)
 }
 
 #[test]
 fn the_first_part_is_shown_long_before_the_last_comes() {
-    let (_host, triangles, mut guest) = with_sheet(|_| ());
+    let (_host, triangles, mut guest) = with_sheet(SIDE, |_| ());
     guest.until("a part is shown", |guest| !guest.pieces().is_empty() && guest.is_visible());
     let (held, all) = guest.chunks().expect("others are still to come");
     println!("the first part is shown when {held} of {all} chunks are decoded");
@@ -208,7 +217,7 @@ fn the_first_part_is_shown_long_before_the_last_comes() {
 
 #[test]
 fn what_is_cancelled_goes_and_comes_again_when_it_is_wanted() {
-    let (_host, triangles, mut guest) = with_sheet(|_| ());
+    let (_host, triangles, mut guest) = with_sheet(SIDE, |_| ());
     guest.until("a part is shown", |guest| !guest.pieces().is_empty());
     guest.act(Action::CancelModel("m".into()));
     guest.until("it is cancelled", |guest| guest.viewer.view().models[0].cancelled);
@@ -222,7 +231,7 @@ fn what_is_cancelled_goes_and_comes_again_when_it_is_wanted() {
 
 #[test]
 fn an_app_that_stood_still_catches_up() {
-    let (_host, triangles, mut guest) = with_sheet(|_| ());
+    let (_host, triangles, mut guest) = with_sheet(SIDE, |_| ());
     guest.stands_still_until("half of it is decoded", |guest| {
         guest.chunks().is_some_and(|(held, all)| held * 2 >= all)
     });
@@ -237,7 +246,7 @@ fn an_app_that_stood_still_catches_up() {
 
 #[test]
 fn who_saw_nothing_of_its_way_decodes_the_whole() {
-    let (_host, triangles, mut guest) = with_sheet(|_| ());
+    let (_host, triangles, mut guest) = with_sheet(SIDE, |_| ());
     guest.stands_still_until("it is whole", |guest| {
         guest.viewer.view().models.first().is_some_and(|model| model.glb.is_some())
     });
@@ -247,8 +256,8 @@ fn who_saw_nothing_of_its_way_decodes_the_whole() {
 
 #[test]
 fn no_more_is_drawn_than_the_budget_allows() {
-    const BUDGET: u64 = 200_000;
-    let (_host, triangles, mut guest) = with_sheet(|options| options.triangle_budget = Some(BUDGET));
+    const BUDGET: u64 = 130_000;
+    let (_host, triangles, mut guest) = with_sheet(SMALL, |options| options.triangle_budget = Some(BUDGET));
     let mut shown = 0;
     guest.until("it is whole", |guest| {
         let now = guest.pieces();
@@ -269,12 +278,25 @@ fn no_more_is_drawn_than_the_budget_allows() {
 #[test]
 fn a_model_beyond_the_limits_goes_with_its_reason() {
     let few = Limits { max_triangles: 100_000, ..Limits::default() };
-    let (_host, _, mut guest) = with_sheet(|options| options.limits = few);
+    let (_host, _, mut guest) = with_sheet(SMALL, |options| options.limits = few);
     guest.until("a part is shown", |guest| !guest.pieces().is_empty());
     guest.until("it fails", |guest| guest.state() == Some(ModelState::Failed));
     guest.app.update();
     assert!(guest.pieces().is_empty() && !guest.is_visible());
     guest.until("the reason is told", |guest| guest.notices().iter().any(|n| n.contains("limit of 100000")));
+}
+
+#[test]
+fn the_switch_for_exact_models_counts_at_once() {
+    let (host, mut guest) = in_meeting(|_| ());
+    guest.act(Action::Set(Switch::ExactModels, true));
+    (0..3).for_each(|_| guest.app.update());
+    open_in_parts(&host, 60);
+    guest.until("it is shown", |guest| {
+        assert!(guest.chunks().is_none(), "it comes in parts");
+        guest.state() == Some(ModelState::Ready)
+    });
+    assert!(guest.viewer.view().models[0].exact);
 }
 
 /// The first parts of a sheet over a bare socket, as good as they are; then one that
