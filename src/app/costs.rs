@@ -2,8 +2,9 @@
 //! images for the GPU.
 //!
 //! For: the page about the network (F3) and `cargo bench --bench frames`, which hold them
-//! to a budget; `RUST_LOG=convene=trace` shows the spans of what is heavy. Both are times
-//! by the clock, so what other programs do to the machine is in them.
+//! to a budget. Both are times by the clock, so what other programs do to the machine is in
+//! them. Not spans: those of Bevy's systems are compiled out, and timing two moments of a
+//! frame costs nothing.
 
 use std::{
     sync::{

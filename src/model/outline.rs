@@ -29,7 +29,7 @@ use crate::mesh::{self, GRID_MOST, Head, Part};
 pub struct Outline {
     /// The file's materials, with its numbering, without their textures.
     pub materials: Vec<Material>,
-    /// Whether the parts are all that is to be shown, each in its final look.
+    /// Whether the parts are all that is to be shown.
     pub is_all: bool,
     /// How many there are.
     pub parts: u32,
@@ -49,6 +49,9 @@ pub struct Shown {
     /// Box around all parts of the same space, so that what was one surface stays closed
     /// where it was cut.
     pub grid: Bounds,
+    /// Whether it is transparent: surfaces are sorted by their middles, and a part does
+    /// not know that of its surface.
+    pub is_transparent: bool,
 }
 
 impl Outline {
@@ -75,12 +78,10 @@ impl Outline {
             None
         };
         let (materials, _) = material::read(&document, &used, texture, &mut warnings);
-        let plain = !textured && head.rest_bytes == 0 && placed.lights.is_empty() && is_plain(&document);
-        // Transparent surfaces are sorted by their middles, which parts do not know.
-        let opaque = materials.iter().all(|material| material.alpha != Alpha::Blend);
+        let none_left = head.rest_bytes == 0 && placed.lights.is_empty() && is_plain(&document);
         Ok(Self {
             materials,
-            is_all: plain && opaque,
+            is_all: none_left && !textured,
             parts: head.parts,
             places,
             limits: limits.clone(),
@@ -119,7 +120,9 @@ impl Outline {
         model.primitives.push(primitive);
         let far = part.grid.position([GRID_MOST; 3]);
         let grid = Bounds { min: Vec3::from(part.grid.origin), max: Vec3::from(far) };
-        Ok(Shown { model, grid })
+        let material = part.material.and_then(|number| self.materials.get(number as usize));
+        let is_transparent = material.is_some_and(|material| material.alpha == Alpha::Blend);
+        Ok(Shown { model, grid, is_transparent })
     }
 
     fn spend(&self, what: &'static str, spent: &AtomicU64, more: u64, limit: u64) -> Result<(), DecodeError> {

@@ -73,6 +73,8 @@ pub(super) struct Streaming {
 /// What was made of parts so far.
 #[derive(Default)]
 struct Made {
+    /// Whether something of it is transparent.
+    transparent: bool,
     bounds: Bounds,
     triangles: u64,
     pieces: usize,
@@ -99,6 +101,7 @@ pub(super) enum Streamed {
 /// A part that can be uploaded.
 pub(super) struct Ready {
     pieces: Vec<Part>,
+    transparent: bool,
     tree: Bvh,
     bounds: Bounds,
     triangles: u64,
@@ -148,7 +151,11 @@ impl Streaming {
 
     fn fate(&self) -> Fate {
         let small = self.made.pieces > FEW_PIECES && self.made.bytes / PIECE_BYTES < self.made.pieces;
-        if self.stopped || small || self.outline().is_some_and(|outline| !outline.is_all) {
+        if self.stopped
+            || self.made.transparent
+            || small
+            || self.outline().is_some_and(|outline| !outline.is_all)
+        {
             return Fate::Replaced;
         }
         if self.has_all() { Fate::Model } else { Fate::Open }
@@ -214,6 +221,7 @@ impl Streaming {
             return;
         }
         self.made.triangles = triangles;
+        self.made.transparent |= part.transparent;
         self.made.bounds = self.made.bounds.union(part.bounds);
         self.made.pieces += part.pieces.iter().map(|piece| piece.transforms.len()).sum::<usize>();
         self.made.bytes += part.pieces.iter().map(|piece| piece.bytes).sum::<usize>();
@@ -267,7 +275,8 @@ fn prepare(chunk: &Decoded, outline: &Outline, scale: f32, cancel: &Cancel) -> O
     }
     let mut shown = outline.decode(part).inspect_err(|error| debug!("a part is not shown: {error}")).ok()?;
     let (bounds, triangles) = (shown.model.bounds, shown.model.counts.triangles);
-    let (tree, made) = if outline.is_all {
+    let transparent = shown.is_transparent;
+    let (tree, made) = if outline.is_all && !transparent {
         let tree = Bvh::build(&shown.model);
         (tree, parts_on(&mut shown.model, &shown.grid, MAXIMUM_MESH_BYTES))
     } else {
@@ -277,7 +286,7 @@ fn prepare(chunk: &Decoded, outline: &Outline, scale: f32, cancel: &Cancel) -> O
         let looks = LookKey::of(&part, &outline.materials, scale);
         mesh::part(part, looks, false)
     };
-    Some(Ready { pieces: made.into_iter().map(piece).collect(), tree, bounds, triangles })
+    Some(Ready { pieces: made.into_iter().map(piece).collect(), transparent, tree, bounds, triangles })
 }
 
 /// Follows the models that come in parts: takes what has come, and lets go of what is
@@ -307,7 +316,7 @@ pub(super) fn follow(
                 commands.entity(content).despawn();
             }
             commands.entity(entity).remove::<(Streaming, Content)>();
-            *state = ModelState::Arriving;
+            state.set_if_neq(ModelState::Arriving);
             continue;
         }
         streaming.ask(entity, &jobs);
@@ -316,11 +325,14 @@ pub(super) fn follow(
             streaming.join(entity, &jobs);
         }
         if view.glb.is_some() {
-            // Waits for the workers, or for its turn to be uploaded.
-            *state = ModelState::Uploading;
+            // Waits for the workers, or for its turn to be uploaded; or is decoded.
+            let next = match fate {
+                Fate::Open | Fate::Model => ModelState::Uploading,
+                Fate::Replaced => ModelState::Arriving,
+            };
+            state.set_if_neq(next);
             if fate == Fate::Replaced {
                 commands.entity(entity).remove::<Streaming>();
-                *state = ModelState::Arriving;
             }
         }
     }
@@ -330,7 +342,8 @@ pub(super) fn follow(
 fn coming(view: &ModelView) -> Option<(Measure, Arc<Assembly>)> {
     let wanted = !view.cancelled && view.failed.is_none() && view.glb.is_none();
     let holding = view.in_parts.as_ref().filter(|_| wanted)?;
-    Some((view.measure?, holding.parts()?))
+    let measure = view.measure.filter(|measure| measure.unit_scale().is_finite())?;
+    Some((measure, holding.parts()?))
 }
 
 /// Whether these are the parts of what is on its way now, or was and is whole.
