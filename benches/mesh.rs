@@ -95,7 +95,7 @@ fn bench(criterion: &mut Criterion) {
                 bencher.iter(|| decoded(black_box(&chunks)));
             });
         }
-        let mut assembly = Assembly::new(chunks_of(&file), usize::MAX);
+        let assembly = Assembly::new(chunks_of(&file), usize::MAX);
         for (index, chunk) in (0..).zip(decoded(&in_parts(&file, Encoding::Fast))) {
             assembly.insert(index, chunk.into()).expect("ours");
         }

@@ -18,6 +18,7 @@ pub mod attendance;
 mod avatars;
 pub mod bare_hands;
 pub mod browser;
+pub mod costs;
 pub mod grab;
 pub mod input;
 mod labels;
@@ -229,7 +230,7 @@ pub fn core(app: &mut App, options: AppOptions) {
             progress::plugin,
             notices::plugin,
         ))
-        .add_plugins(report::plugin);
+        .add_plugins((report::plugin, costs::plugin));
     if let Some(report) = options.report {
         app.insert_resource(report);
     }

@@ -113,8 +113,8 @@ struct Held {
     name: String,
     glb: Bytes,
     since: Instant,
-    /// It is the opener's very file.
-    exact: bool,
+    /// How far a position may be off; none: it is the opener's very file.
+    max_error: Option<f32>,
 }
 
 /// A command that waits for the driver's answer.
@@ -380,7 +380,7 @@ impl<W: Write> Participant<W> {
             Done::Decoded { model_id, result } => self.decoded(model_id, result),
             Done::Saved { seq, model_id, path, bytes, result } => match result {
                 Ok(()) => {
-                    let exact = self.models.get(&model_id).is_none_or(|held| held.exact);
+                    let exact = self.models.get(&model_id).is_none_or(|held| held.max_error.is_none());
                     let saved = json!({ "model_id": model_id, "path": path, "bytes": bytes, "exact": exact });
                     self.output.event("saved", saved);
                     self.output.done(seq.as_ref(), json!({ "model_id": model_id }));
@@ -399,7 +399,8 @@ impl<W: Write> Participant<W> {
         match result {
             Ok(summary) => {
                 let seconds = held.since.elapsed().as_secs_f64();
-                let opened = opened_json(&model_id, &held.name, summary, held.glb.len(), seconds, held.exact);
+                let opened =
+                    opened_json(&model_id, &held.name, summary, held.glb.len(), seconds, held.max_error);
                 self.output.event("model_opened", opened);
                 let measure = summary.measure;
                 self.tell(Command::ModelMeasured { model_id: model_id.clone(), measure });
@@ -470,8 +471,9 @@ impl<W: Write> Participant<W> {
                 self.output.error(seq.as_ref(), &error.to_string());
             }
             (Waiting::Open { seq, name, glb, model_id, summary, seconds }, Ok(())) => {
-                let opened = opened_json(&model_id, &name, summary, glb.len(), seconds, true);
-                self.models.insert(model_id.clone(), Held { name, glb, since: Instant::now(), exact: true });
+                let opened = opened_json(&model_id, &name, summary, glb.len(), seconds, None);
+                let held = Held { name, glb, since: Instant::now(), max_error: None };
+                self.models.insert(model_id.clone(), held);
                 self.output.event("model_opened", opened);
                 self.output.done(seq.as_ref(), json!({ "model_id": model_id }));
             }
@@ -481,7 +483,8 @@ impl<W: Write> Participant<W> {
     fn session_event(&mut self, event: Event) {
         match &event {
             Event::ModelOffered { model_id, name, .. } => {
-                let held = Held { name: name.clone(), glb: Bytes::new(), since: Instant::now(), exact: true };
+                let held =
+                    Held { name: name.clone(), glb: Bytes::new(), since: Instant::now(), max_error: None };
                 self.models.insert(model_id.clone(), held);
             }
             Event::ModelReceived { model_id, name, glb, way, .. } => {
@@ -489,10 +492,10 @@ impl<W: Write> Participant<W> {
                     name: name.clone(),
                     glb: Bytes::new(),
                     since: Instant::now(),
-                    exact: true,
+                    max_error: None,
                 });
                 held.glb = glb.clone();
-                held.exact = way.exact;
+                held.max_error = (!way.exact).then_some(way.max_error);
                 let received = output::received_json(model_id, glb.len(), way);
                 self.output.event("model_received", received);
                 let streamed = self.streamed.remove(model_id).filter(|_| !way.exact);

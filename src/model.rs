@@ -43,6 +43,7 @@ pub mod bvh;
 pub mod check;
 pub mod compact;
 pub mod motion;
+pub mod outline;
 pub mod pack;
 pub mod parts;
 pub mod reorder;

@@ -10,7 +10,7 @@ mod glb;
 use bytes::Bytes;
 use convene::{
     mesh::{self, Assembly, Decoded, Encoding, NormalBits, Plan, exact},
-    model::{self, Cancel, DecodedModel, Limits},
+    model::{self, Bounds, Cancel, DecodedModel, Limits, bvh::Bvh, outline::Outline, parts},
 };
 use glam::Vec3;
 use glb::{F32, Glb, U8};
@@ -72,7 +72,7 @@ fn decoded(glb: &[u8]) -> DecodedModel {
 /// Through chunks and back; the GLB, and how far a position may be off.
 fn through(file: &Bytes, encoding: Encoding, bits: NormalBits) -> (Vec<u8>, f32, Plan) {
     let plan = Plan::new(file).unwrap();
-    let mut assembly = Assembly::new(plan.chunk_count(), 1 << 30);
+    let assembly = Assembly::new(plan.chunk_count(), 1 << 30);
     // The last first: any order will do.
     for index in (0..plan.chunk_count()).rev() {
         let chunk = plan.encode(index, encoding, bits).unwrap();
@@ -443,15 +443,108 @@ fn chunks_of_different_models_make_none() {
     let decode = |chunk: &[u8]| std::sync::Arc::new(mesh::decode(chunk).unwrap());
     let samples = samples();
     let (head, part) = (decode(&samples[0]), decode(&samples[1]));
-    let mut assembly = Assembly::new(3, 1 << 30);
+    let assembly = Assembly::new(3, 1 << 30);
     assert!(assembly.insert(0, head.clone()).is_err(), "it says that there are two");
-    let mut assembly = Assembly::new(2, 1 << 30);
+    let assembly = Assembly::new(2, 1 << 30);
     assert!(assembly.insert(0, part.clone()).is_err() && assembly.insert(2, part.clone()).is_err());
     assert!(assembly.insert(1, head.clone()).is_err());
     assembly.insert(0, head.clone()).unwrap();
     assert!(assembly.glb().is_err(), "one is missing");
     assembly.insert(1, part.clone()).unwrap();
     assert!(assembly.glb().is_ok());
-    let mut small = Assembly::new(2, 100);
+    let small = Assembly::new(2, 100);
     assert!(small.insert(0, head).is_err() || small.insert(1, part).is_err(), "more than was offered");
+}
+
+/// A large sheet in one mesh of its own material, and the chunks that it travels in.
+fn in_parts(change: impl FnOnce(&mut Glb)) -> (Bytes, Vec<Decoded>) {
+    let mut glb = with_material(Glb::new());
+    let primitive = sheet(&mut glb, 300, 3.0);
+    place(&mut glb, json!([primitive]), json!({ "translation": [1.0, 2.0, 3.0] }));
+    change(&mut glb);
+    let file = Bytes::from(glb.build());
+    let plan = Plan::new(&file).unwrap();
+    let chunk = |index| plan.encode(index, Encoding::Fast, NormalBits::Eight).unwrap();
+    let chunks = (0..plan.chunk_count()).map(|index| mesh::decode(&chunk(index).bytes).unwrap());
+    (file, chunks.collect())
+}
+
+fn outline(chunks: &[Decoded], limits: &Limits) -> Outline {
+    let Decoded::Head(head) = &chunks[0] else { panic!("no head") };
+    Outline::read(head, limits).unwrap()
+}
+
+fn parts_of(chunks: &[Decoded]) -> impl Iterator<Item = &mesh::Part> {
+    chunks.iter().filter_map(|chunk| match chunk {
+        Decoded::Part(part) => Some(part),
+        Decoded::Head(_) | Decoded::Rest(_) => None,
+    })
+}
+
+#[test]
+fn each_part_can_be_shown_by_itself() {
+    let (file, chunks) = in_parts(|_| ());
+    let whole = decoded(&file);
+    let outline = outline(&chunks, &Limits::default());
+    let mut shown: Vec<_> = parts_of(&chunks).map(|part| outline.decode(part).unwrap()).collect();
+    assert!(outline.is_all && outline.parts as usize == shown.len() && shown.len() > 1);
+    let triangles: u64 = shown.iter().map(|part| part.model.counts.triangles).sum();
+    assert_eq!(triangles, whole.counts.triangles);
+    let bounds = shown.iter().fold(Bounds::empty(), |bounds, part| bounds.union(part.model.bounds));
+    assert!(bounds.min.abs_diff_eq(whole.bounds.min, 0.01), "{bounds:?} {:?}", whole.bounds);
+    assert!(bounds.max.abs_diff_eq(whole.bounds.max, 0.01), "{bounds:?} {:?}", whole.bounds);
+    // Their trees together are as good as one.
+    let (one, middle) = (Bvh::build(&whole), whole.bounds.center());
+    let joined = Bvh::join(shown.iter().map(|part| Bvh::build(&part.model)).collect());
+    let size = whole.bounds.largest_side();
+    let mut hits = 0;
+    for turn in 0..100 {
+        let aside = Vec3::new((turn as f32).sin(), (turn as f32 * 0.7).cos(), 0.0) * size * 0.4;
+        let from = middle + aside + Vec3::Z * size;
+        let [a, b] = [&one, &joined].map(|tree| tree.raycast(from, Vec3::NEG_Z, f32::INFINITY));
+        let [a, b] = [a, b].map(|hit| hit.map(|hit| hit.distance));
+        hits += usize::from(a.is_some());
+        assert!(a.is_some() == b.is_some(), "{a:?} {b:?}");
+        assert!(a.zip(b).is_none_or(|(a, b)| (a - b).abs() < 0.02), "{a:?} {b:?}");
+    }
+    assert_eq!(hits, 100);
+    // For a GPU all have one grid: what touches goes on touching.
+    let meshes = shown.iter_mut().flat_map(|part| {
+        assert!(part.model.primitives[0].normals.is_some() && part.model.primitives[0].colors.is_some());
+        parts::parts_on(&mut part.model, &part.grid, 4 << 20)
+    });
+    let mut grids: Vec<_> = meshes.map(|part| (part.mesh.scale, part.mesh.offset)).collect();
+    grids.dedup();
+    assert_eq!(grids.len(), 1, "{grids:?}");
+}
+
+#[test]
+fn parts_are_not_all_where_something_else_is_to_be_shown() {
+    let (_, transparent) = in_parts(|glb| glb.json["materials"][0]["alphaMode"] = json!("BLEND"));
+    let outlined = outline(&transparent, &Limits::default());
+    assert!(parts_of(&transparent).all(|part| outlined.decode(part).unwrap().is_transparent));
+    let (_, lines) = in_parts(|glb| {
+        let positions = glb.floats("VEC3", &[0.0, 0.0, 0.0, 5.0, 5.0, 5.0]);
+        let lines = json!({ "attributes": { "POSITION": positions }, "mode": 1 });
+        place(glb, json!([lines]), json!({}));
+    });
+    assert!(!outline(&lines, &Limits::default()).is_all);
+    let (_, textured) = in_parts(|glb| {
+        glb.json["textures"] = json!([{ "source": 0 }]);
+        glb.json["images"] = json!([{ "uri": "data:image/png;base64,AAAA" }]);
+        glb.json["materials"][0]["pbrMetallicRoughness"] = json!({ "baseColorTexture": { "index": 0 } });
+    });
+    assert!(!outline(&textured, &Limits::default()).is_all);
+}
+
+#[test]
+fn too_many_parts_are_refused_one_by_one() {
+    let (_, chunks) = in_parts(|_| ());
+    let first = parts_of(&chunks).next().unwrap();
+    let limits = Limits { max_triangles: first.indices.len() as u64, ..Limits::default() };
+    let outline = outline(&chunks, &limits);
+    let results: Vec<bool> = parts_of(&chunks).map(|part| outline.decode(part).is_ok()).collect();
+    assert!(results[0] && results.iter().filter(|fits| **fits).count() == 1, "{results:?}");
+    let headless = Outline::read(&mesh::Head { json: b"{".into(), rest_bytes: 0, parts: 1 }, &limits);
+    assert!(headless.is_err());
 }

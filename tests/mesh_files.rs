@@ -34,7 +34,7 @@ fn decode(glb: &[u8]) -> Option<DecodedModel> {
 
 /// The GLB that a receiver makes of the parts.
 fn through(plan: &Plan, encoding: Encoding) -> Vec<u8> {
-    let mut assembly = Assembly::new(plan.chunk_count(), 1 << 30);
+    let assembly = Assembly::new(plan.chunk_count(), 1 << 30);
     for index in 0..plan.chunk_count() {
         let chunk = plan.encode(index, encoding, NORMAL_BITS).unwrap();
         assembly.insert(index, mesh::decode(&chunk.bytes).unwrap().into()).unwrap();

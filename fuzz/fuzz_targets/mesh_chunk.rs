@@ -15,7 +15,7 @@ fuzz_target!(|chunk: &[u8]| {
             assert!(part.indices.as_flattened().iter().all(|&corner| corner < count));
         }
         // As the only chunk, or as the one behind a head that is none.
-        let mut assembly = Assembly::new(1, 1 << 24);
+        let assembly = Assembly::new(1, 1 << 24);
         if assembly.insert(0, Arc::new(decoded)).is_ok() {
             let _ = assembly.glb();
         }

@@ -2,7 +2,7 @@
 //!
 //! For: bringing entities in line with the meeting's models, and where they
 //! stand. Decoding runs on workers (`decode`), uploading over several frames
-//! (`upload`), opening files here in `open`.
+//! (`upload`), opening files here in `open`; `stream` shows what comes in parts.
 //!
 //! A model's entity has [`Model`] and [`Stands`]; [`ModelState`] says how far it
 //! is. Its transform is the pose and the metres of its largest side; below it is
@@ -13,13 +13,16 @@ mod decode;
 mod lights;
 mod material;
 mod mesh;
+mod moments;
 mod open;
+mod stream;
 mod upload;
 
 use bevy::{platform::collections::HashMap, prelude::*};
 
 pub use animate::Motions;
 pub use decode::{Detail, Jobs, Shape};
+pub use moments::Moments;
 pub use open::{OpenAtStart, Opening};
 
 use super::{
@@ -28,6 +31,8 @@ use super::{
     link::{Meeting, receive},
     smooth,
 };
+use upload::Content;
+
 use crate::session::{ContentId, Measure, Placement};
 
 pub(super) fn plugin(app: &mut App) {
@@ -37,12 +42,13 @@ pub(super) fn plugin(app: &mut App) {
             sync.run_if(resource_changed::<Meeting>).in_set(AppSystems::Receive).after(receive),
         )
         .add_systems(Update, place.in_set(AppSystems::Present))
-        .add_plugins((decode::plugin, upload::plugin, open::plugin, animate::plugin, lights::plugin));
+        .add_plugins((decode::plugin, upload::plugin, open::plugin, animate::plugin, lights::plugin))
+        .add_plugins(moments::plugin);
 }
 
 /// An open model.
 #[derive(Component, Debug, Clone, PartialEq, Eq)]
-#[require(Stands, ModelState, Detail, Transform, Visibility::Hidden)]
+#[require(Stands, ModelState, Detail, Moments, Transform, Visibility::Hidden)]
 pub struct Model {
     /// Its id in the meeting.
     pub id: String,
@@ -114,10 +120,10 @@ pub(super) fn place(
     meeting: Res<Meeting>,
     held: Res<Held>,
     time: Res<Time>,
-    mut models: Query<(&Model, &ModelState, &mut Stands, &mut Transform, &mut Visibility)>,
+    mut models: Query<(&Model, &ModelState, &mut Stands, &mut Transform, &mut Visibility, Has<Content>)>,
 ) {
     let share = smooth::share(time.delta());
-    for (model, state, mut stands, mut transform, mut visibility) in &mut models {
+    for (model, state, mut stands, mut transform, mut visibility, has_content) in &mut models {
         let Some(view) = meeting.model(&model.id) else { continue };
         let (target, at_once) = held.place(view, &meeting);
         let world = match stands.world {
@@ -133,7 +139,8 @@ pub(super) fn place(
                 scale: Vec3::splat(world.scale),
             };
         }
-        let shown = view.shown && *state == ModelState::Ready;
+        // Some of it may be there before all is.
+        let shown = view.shown && has_content && *state != ModelState::Failed;
         visibility.set_if_neq(if shown { Visibility::Inherited } else { Visibility::Hidden });
     }
 }

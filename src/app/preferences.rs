@@ -175,7 +175,10 @@ fn set(
             }
         }
         Switch::OpenNewFiles => preferences.change(|settings| settings.open_new_files = on),
-        Switch::ExactModels => preferences.change(|settings| settings.exact_models = on),
+        Switch::ExactModels => {
+            preferences.change(|settings| settings.exact_models = on);
+            outgoing.write(Command::Exact { on }.into());
+        }
         Switch::FrameTime => preferences.change(|settings| settings.frame_time = on),
         Switch::RealRoom => preferences.change(|settings| settings.real_room = on),
         Switch::SmoothEdges => preferences.change(|settings| settings.smooth_edges = on),

@@ -16,7 +16,7 @@ use super::{
     grab::Held,
     input::{Hands, Headset, Me},
     link::{Link, Meeting},
-    models::{Model, ModelState},
+    models::{Model, ModelState, Moments},
     notices::Notices,
     preferences::Preferences,
     surface::OnBoards,
@@ -58,10 +58,12 @@ fn pose(pose: Pose) -> Value {
     json!({ "position": vector(pose.position), "rotation": [q.x, q.y, q.z, q.w] })
 }
 
-fn model(name: &str, id: &str, ready: bool, shown: bool, world: Placement) -> Value {
+fn model(name: &str, id: &str, ready: bool, shown: bool, world: Placement, moments: Moments) -> Value {
     let q = world.rotation;
     json!({
         "id": id, "name": name, "ready": ready, "shown": shown,
+        "first_secs": moments.first().map(|at| at.as_secs_f64()),
+        "whole_secs": moments.whole().map(|at| at.as_secs_f64()),
         "position": vector(world.position), "rotation": [q.x, q.y, q.z, q.w], "scale": world.scale,
     })
 }
@@ -72,7 +74,7 @@ fn report(
     (headset, hands, wands, me, held): (Res<Headset>, Res<Hands>, Res<Wands>, Res<Me>, Res<Held>),
     (meeting, link, notices): (Res<Meeting>, Res<Link>, Res<Notices>),
     (alignment, markers, preferences): (Res<Alignment>, Res<Markers>, Res<Preferences>),
-    models: Query<(&Model, &ModelState)>,
+    models: Query<(&Model, &ModelState, &Moments)>,
     pages: Option<Res<super::Open>>,
     on_boards: OnBoards,
 ) {
@@ -80,7 +82,10 @@ fn report(
     if now < report.next {
         return;
     }
-    let state_of = |id: &str| models.iter().find(|(model, _)| model.id == id).map(|(_, state)| *state);
+    let state_of = |id: &str| {
+        let found = models.iter().find(|(model, ..)| model.id == id);
+        found.map(|(_, state, moments)| (*state, *moments)).unwrap_or_default()
+    };
     let aim = |side: Side| {
         let hit = wands.get(side).hit.as_ref();
         hit.map(|hit| json!({ "model": hit.model_id, "point": vector(hit.point) }))
@@ -126,9 +131,9 @@ fn report(
             "id": p.device_id, "name": p.label, "state": p.presence.as_str(),
         })).collect::<Vec<_>>(),
         "models": meeting.models.iter().map(|view| {
-            let ready = state_of(&view.id) == Some(ModelState::Ready);
+            let (state, moments) = state_of(&view.id);
             let (world, _) = held.place(view, &meeting);
-            model(&view.name, &view.id, ready, view.shown, world)
+            model(&view.name, &view.id, state == ModelState::Ready, view.shown, world, moments)
         }).collect::<Vec<_>>(),
         "controls": on_boards.iter().map(|(id, middle, usable)| {
             (id.to_owned(), json!({ "position": vector(middle), "usable": usable }))

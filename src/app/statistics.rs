@@ -7,6 +7,7 @@ use bevy::prelude::*;
 
 use super::{
     AppSystems,
+    costs::Costs,
     input::{Action, Switch},
     link::{Arrived, Outgoing},
 };
@@ -35,7 +36,11 @@ pub struct Statistics {
     pub net: Option<Stats>,
     /// How long frames take.
     pub frames: Frames,
-    recent: VecDeque<Duration>,
+    /// Of them what our own systems take.
+    pub systems: Frames,
+    /// And the making of meshes and images for the GPU.
+    pub making: Frames,
+    recent: VecDeque<[Duration; 3]>,
     next_ask: Duration,
     next_telling: Duration,
 }
@@ -51,7 +56,7 @@ pub struct Frames {
     pub rate: f32,
 }
 
-fn count_frame(mut statistics: ResMut<Statistics>, time: Res<Time<Real>>) {
+fn count_frame(mut statistics: ResMut<Statistics>, time: Res<Time<Real>>, costs: Res<Costs>) {
     if time.delta().is_zero() {
         return;
     }
@@ -59,16 +64,17 @@ fn count_frame(mut statistics: ResMut<Statistics>, time: Res<Time<Real>>) {
     if statistics.recent.len() >= FRAMES {
         statistics.recent.pop_front();
     }
-    statistics.recent.push_back(time.delta());
+    statistics.recent.push_back([time.delta(), costs.systems, costs.making()]);
     if time.elapsed() >= statistics.next_telling {
         statistics.next_telling = time.elapsed() + TELL_EVERY;
-        statistics.frames = Frames::of(&statistics.recent);
+        let all = [0, 1, 2].map(|at| Frames::of(statistics.recent.iter().map(|frame| frame[at])));
+        [statistics.frames, statistics.systems, statistics.making] = all;
     }
 }
 
 impl Frames {
-    fn of(recent: &VecDeque<Duration>) -> Self {
-        let mut times: Vec<Duration> = recent.iter().copied().collect();
+    fn of(recent: impl Iterator<Item = Duration>) -> Self {
+        let mut times: Vec<Duration> = recent.collect();
         times.sort_unstable();
         let sum: Duration = times.iter().sum();
         Self {
@@ -110,10 +116,10 @@ mod tests {
 
     #[test]
     fn one_long_frame_is_the_longest_and_not_the_median() {
-        let recent: VecDeque<_> = [10, 10, 90, 10, 10].map(Duration::from_millis).into();
-        let frames = Frames::of(&recent);
+        let recent = [10, 10, 90, 10, 10].map(Duration::from_millis);
+        let frames = Frames::of(recent.into_iter());
         assert_eq!((frames.median, frames.longest), (Duration::from_millis(10), Duration::from_millis(90)));
         assert!((frames.rate - 5.0 / 0.13).abs() < 0.1);
-        assert_eq!(Frames::of(&VecDeque::new()).median, Duration::ZERO);
+        assert_eq!(Frames::of(std::iter::empty()).median, Duration::ZERO);
     }
 }

@@ -113,7 +113,7 @@ pub(super) fn opened_json(
     summary: Summary,
     bytes: usize,
     seconds: f64,
-    exact: bool,
+    max_error: Option<f32>,
 ) -> Value {
     json!({
         "model_id": model_id,
@@ -121,7 +121,8 @@ pub(super) fn opened_json(
         "triangles": summary.triangles,
         "vertices": summary.vertices,
         "bytes": bytes,
-        "exact": exact,
+        "exact": max_error.is_none(),
+        "max_error": max_error.unwrap_or(0.0),
         "seconds": seconds,
     })
 }

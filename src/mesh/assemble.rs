@@ -1,6 +1,9 @@
 //! From chunks to a standard GLB.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc, OnceLock,
+    atomic::{AtomicUsize, Ordering},
+};
 
 use serde_json::{Value, json};
 
@@ -17,12 +20,13 @@ const ODD: MeshError = MeshError::Damaged("a description that does not fit its p
 const ARRAY_BUFFER: u64 = 34962;
 const ELEMENT_ARRAY_BUFFER: u64 = 34963;
 
-/// The chunks of one model as they come, in any order.
+/// The chunks of one model as they come, in any order: several threads add to it while
+/// others look at what is here.
 #[derive(Debug)]
 pub struct Assembly {
-    chunks: Vec<Option<Arc<Decoded>>>,
-    held: usize,
-    bytes: usize,
+    chunks: Box<[OnceLock<Arc<Decoded>>]>,
+    held: AtomicUsize,
+    bytes: AtomicUsize,
     limit: usize,
 }
 
@@ -30,16 +34,17 @@ impl Assembly {
     /// Nothing yet of so many chunks, which hold at most `limit` bytes together.
     #[must_use]
     pub fn new(chunk_count: u32, limit: usize) -> Self {
-        Self { chunks: vec![None; chunk_count as usize], held: 0, bytes: 0, limit }
+        let chunks = (0..chunk_count).map(|_| OnceLock::new()).collect();
+        Self { chunks, held: AtomicUsize::new(0), bytes: AtomicUsize::new(0), limit }
     }
 
     /// Adds a chunk; one that is here already changes nothing.
     ///
     /// # Errors
     /// If it cannot be the one of that number, or all together hold too much.
-    pub fn insert(&mut self, index: u32, chunk: Arc<Decoded>) -> Result<(), MeshError> {
+    pub fn insert(&self, index: u32, chunk: Arc<Decoded>) -> Result<(), MeshError> {
         let count = self.chunks.len();
-        let slot = self.chunks.get_mut(index as usize).ok_or(ODD)?;
+        let slot = self.chunks.get(index as usize).ok_or(ODD)?;
         let fits = match &*chunk {
             Decoded::Head(head) => index == 0 && head.chunks() == Some(count),
             Decoded::Part(_) | Decoded::Rest(_) => index > 0,
@@ -47,46 +52,63 @@ impl Assembly {
         if !fits {
             return Err(ODD);
         }
-        if slot.is_none() {
-            let bytes = self.bytes.saturating_add(chunk.bytes());
-            if bytes > self.limit {
-                return Err(MeshError::TooLarge { count: bytes, limit: self.limit });
-            }
-            (*slot, self.bytes) = (Some(chunk), bytes);
-            self.held += 1;
+        if slot.get().is_some() {
+            return Ok(());
         }
+        let more = chunk.bytes();
+        let bytes = self.bytes.fetch_add(more, Ordering::Relaxed).saturating_add(more);
+        if bytes > self.limit {
+            self.bytes.fetch_sub(more, Ordering::Relaxed);
+            return Err(MeshError::TooLarge { count: bytes, limit: self.limit });
+        }
+        match slot.set(chunk) {
+            Ok(()) => self.held.fetch_add(1, Ordering::Release),
+            Err(_) => self.bytes.fetch_sub(more, Ordering::Relaxed),
+        };
         Ok(())
+    }
+
+    /// Chunks of the model.
+    #[must_use]
+    pub fn chunk_count(&self) -> usize {
+        self.chunks.len()
+    }
+
+    /// Chunks that are here.
+    #[must_use]
+    pub fn held(&self) -> usize {
+        self.held.load(Ordering::Acquire)
+    }
+
+    /// A chunk, if it is here.
+    #[must_use]
+    pub fn chunk(&self, index: usize) -> Option<&Arc<Decoded>> {
+        self.chunks.get(index)?.get()
     }
 
     /// Whether this one is here.
     #[must_use]
     pub fn has(&self, index: u32) -> bool {
-        self.chunks.get(index as usize).is_some_and(Option::is_some)
+        self.chunk(index as usize).is_some()
     }
 
     /// Whether all are.
     #[must_use]
     pub fn is_complete(&self) -> bool {
-        self.held == self.chunks.len()
+        self.held() == self.chunks.len()
     }
 
     /// Chunks that are here, in their order.
     pub fn decoded(&self) -> impl Iterator<Item = &Arc<Decoded>> {
-        self.chunks.iter().flatten()
+        self.chunks.iter().filter_map(OnceLock::get)
     }
 
     /// Parts that are here, in their order.
     pub fn parts(&self) -> impl Iterator<Item = &Part> {
-        self.chunks.iter().flatten().filter_map(|chunk| match &**chunk {
+        self.decoded().filter_map(|chunk| match &**chunk {
             Decoded::Part(part) => Some(part),
             Decoded::Head(_) | Decoded::Rest(_) => None,
         })
-    }
-
-    /// The chunk of that number, if it is here.
-    #[must_use]
-    pub fn get(&self, index: usize) -> Option<&Arc<Decoded>> {
-        self.chunks.get(index)?.as_ref()
     }
 
     /// The model as a standard GLB: parts become primitives of their own.
@@ -117,7 +139,7 @@ impl GlbBuilder {
     /// # Errors
     /// If they are not of one model.
     pub fn advance(&mut self, assembly: &Assembly) -> Result<(), MeshError> {
-        while let Some(chunk) = assembly.get(self.next) {
+        while let Some(chunk) = assembly.chunk(self.next) {
             self.push(chunk)?;
         }
         Ok(())

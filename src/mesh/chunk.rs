@@ -364,6 +364,7 @@ fn decode_part(chunk: &[u8], expected: Option<usize>) -> Result<Part, MeshError>
         colors,
         extras,
         indices: triangles,
+        grid,
         max_error: grid.max_error(),
     })
 }

@@ -1,6 +1,8 @@
 //! A part of a model's geometry: about 64K vertices that are sent, decoded and
 //! shown by themselves.
 
+use super::quantize::Grid;
+
 /// Indices into the lists of a file are below this; the number itself is none.
 pub(super) const NO_INDEX: u32 = u32::MAX;
 /// Vertices of a part at most.
@@ -145,6 +147,8 @@ pub struct Part {
     pub extras: Vec<(Extra, Vec<u8>)>,
     /// Corners of triangles.
     pub indices: Vec<[u32; 3]>,
+    /// What all parts of its space have their positions on: a box around them all.
+    pub grid: Grid,
     /// How far a position may be from where it was, in the units of the positions.
     pub max_error: f32,
 }

@@ -73,10 +73,21 @@ impl Place {
 /// Makes parts of at most `max_mesh_bytes` before they are made smaller. Meshes whose
 /// materials have a normal texture keep floats: tangents are computed from them.
 pub fn parts(model: &mut DecodedModel, max_mesh_bytes: usize) -> Vec<Part> {
+    cut(model, max_mesh_bytes, None)
+}
+
+/// The same of a piece of a model whose pieces were cut apart before: all have their
+/// vertices on one grid, in the space of their primitives, and stay closed where they meet.
+pub fn parts_on(model: &mut DecodedModel, grid: &Bounds, max_mesh_bytes: usize) -> Vec<Part> {
+    cut(model, max_mesh_bytes, Some(grid))
+}
+
+fn cut(model: &mut DecodedModel, max_mesh_bytes: usize, grid: Option<&Bounds>) -> Vec<Part> {
     let floats: Vec<bool> =
         model.materials.iter().map(|material| material.normal_texture.is_some()).collect();
     let mut parts = Vec::new();
-    split_into(model, max_mesh_bytes, |piece| {
+    split_into(model, max_mesh_bytes, |mut piece| {
+        piece.grid = grid.copied().unwrap_or(piece.grid);
         let keep = piece.primitive.material.is_some_and(|m| floats.get(m).copied().unwrap_or(false));
         make(piece, keep, &mut parts);
     });

@@ -151,7 +151,8 @@ impl Model {
     /// What of it is here while it arrives in parts.
     pub fn arriving_in_parts(&self) -> Option<Arc<Holding>> {
         let arriving = matches!(self.content, Content::Arriving { .. });
-        self.holdings.iter().find(|h| arriving && h.id().method == Method::Mesh).cloned()
+        // One that was cancelled and is wanted again may have been given another.
+        self.holdings.iter().rev().find(|h| arriving && h.id().method == Method::Mesh).cloned()
     }
 
     /// Whether its bytes are the opener's very file.

@@ -105,7 +105,7 @@ pub struct Holding {
     layout: OnceLock<Layout>,
     plan: Option<Arc<Plan>>,
     /// Of what comes in parts: those that are decoded.
-    assembly: Mutex<Option<Assembly>>,
+    assembly: Mutex<Option<Arc<Assembly>>>,
     /// What is made of them, or why nothing can be.
     builder: Mutex<Result<GlbBuilder, MeshError>>,
     flow: Flow,
@@ -160,7 +160,7 @@ impl Holding {
         };
         if in_parts {
             let limit = usize::try_from(holding.decoded_limit()).unwrap_or(usize::MAX);
-            *holding.assembly() = Some(Assembly::new(count, limit));
+            *holding.lock_assembly() = Some(Arc::new(Assembly::new(count, limit)));
         }
         holding
     }
@@ -170,11 +170,11 @@ impl Holding {
         let id = RepresentationId::new(content, Method::Mesh);
         let holding = Self::of_chunks(id, source_bytes, plan.chunk_count());
         // What is made here need not be decoded here.
-        *holding.assembly() = None;
+        *holding.lock_assembly() = None;
         Self { plan: Some(plan), ..holding }
     }
 
-    fn assembly(&self) -> MutexGuard<'_, Option<Assembly>> {
+    fn lock_assembly(&self) -> MutexGuard<'_, Option<Arc<Assembly>>> {
         self.assembly.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -391,7 +391,7 @@ impl Holding {
         let chunk = self.chunk(index).ok_or(MeshError::Damaged("a chunk is missing"))?;
         let announced = chunk.header.decoded_bytes as usize;
         let decoded = Arc::new(mesh::decode_announced(&chunk.bytes, announced)?);
-        if let Some(assembly) = self.assembly().as_mut() {
+        if let Some(assembly) = self.parts() {
             assembly.insert(index, decoded.clone())?;
         }
         Ok(decoded)
@@ -403,7 +403,7 @@ impl Holding {
         let Ok(mut built) = self.builder.try_lock() else { return };
         while let Ok(builder) = &mut *built {
             // Not under the lock of the parts, which are looked at while it is written.
-            let next = self.assembly().as_ref().and_then(|parts| parts.get(builder.next()).cloned());
+            let next = self.parts().and_then(|parts| parts.chunk(builder.next()).cloned());
             let Some(next) = next else { return };
             if let Err(error) = builder.push(&next) {
                 *built = Err(error);
@@ -412,10 +412,10 @@ impl Holding {
     }
 
     /// The standard GLB of a model in parts, once all are decoded. Only once: the
-    /// parts are given up then.
+    /// parts are given up here then, but stay with whoever has asked for them before.
     pub fn assemble(&self) -> Option<Result<Bytes, MeshError>> {
         let assembly = {
-            let mut assembly = self.assembly();
+            let mut assembly = self.lock_assembly();
             assembly.as_ref().filter(|assembly| assembly.is_complete())?;
             assembly.take()?
         };
@@ -428,9 +428,10 @@ impl Holding {
         Some(builder.and_then(finish).map(Bytes::from))
     }
 
-    /// The parts that are decoded by now, in their order, until the model is whole.
-    pub fn parts(&self) -> Vec<Arc<Decoded>> {
-        self.assembly().as_ref().map_or_else(Vec::new, |assembly| assembly.decoded().cloned().collect())
+    /// The parts as they are decoded, until the model is whole. Whoever holds them sees
+    /// all that come later, the last ones too.
+    pub fn parts(&self) -> Option<Arc<Assembly>> {
+        self.lock_assembly().clone()
     }
 
     /// The whole file, if it lies here in one piece.

@@ -6,14 +6,16 @@
 
 use std::sync::Arc;
 
-use bevy::prelude::*;
+use bevy::{platform::collections::HashMap, prelude::*};
 use crossbeam_channel::{Receiver, Sender, bounded};
 
 use super::{
     Model, ModelState, Stands,
-    material::{Look, Looks},
+    material::{self, Look, LookKey, Looks},
     mesh::{self, Part},
     open::{File, Opening, Prepareds},
+    stream::{self, Streamed, Streaming},
+    upload::Content,
 };
 use crate::{
     app::{
@@ -37,12 +39,16 @@ use crate::{
 /// Results that may wait for the next frame.
 const MAXIMUM_RESULTS: usize = 64;
 /// Bytes of one mesh, so that no frame uploads more at once.
-const MAXIMUM_MESH_BYTES: usize = 4 << 20;
+pub(super) const MAXIMUM_MESH_BYTES: usize = 4 << 20;
 
 pub(super) fn plugin(app: &mut App) {
     app.add_systems(
         Update,
-        (collect, start).chain().in_set(AppSystems::Receive).after(receive).after(super::sync),
+        (collect, stream::follow, start)
+            .chain()
+            .in_set(AppSystems::Receive)
+            .after(receive)
+            .after(super::sync),
     );
 }
 
@@ -69,6 +75,7 @@ impl Jobs {
 pub(super) enum Done {
     Decoded { entity: Entity, result: Result<Box<Prepared>, String> },
     Opened { name: String, result: Result<Box<File>, Notice> },
+    Streamed { entity: Entity, stream: u64, streamed: Streamed },
 }
 
 /// The one answer of a job: also told if the job panics, so that nobody waits
@@ -108,7 +115,7 @@ impl Drop for Answer {
 /// A model in the form in which it is uploaded.
 pub(super) struct Prepared {
     pub parts: Vec<Part>,
-    pub looks: Vec<Look>,
+    pub looks: HashMap<LookKey, Look>,
     pub images: Vec<Image>,
     pub measure: Measure,
     pub shape: Shape,
@@ -161,9 +168,11 @@ pub(super) fn prepare(mut decoded: DecodedModel, budget: Option<u64>, cancel: &C
     let tree = Arc::new(Bvh::build(&decoded));
     let shape = Shape { bounds, tree, triangles: decoded.counts.triangles, simplified };
     let made = parts(&mut decoded, MAXIMUM_MESH_BYTES);
-    let mut looks = Looks::new(&decoded.materials, &decoded.textures, measure.unit_scale());
+    let mut looks = Looks::new(&decoded.materials, &decoded.textures);
     let part = |part| {
-        let (own, tangents) = (looks.of(&part), looks.needs_tangents(&part));
+        let own = LookKey::of(&part, &decoded.materials, measure.unit_scale());
+        own.iter().for_each(|&key| looks.need(key));
+        let tangents = material::needs_tangents(&part, &decoded.materials);
         mesh::part(part, own, tangents)
     };
     let parts = made.into_iter().map(part).collect();
@@ -187,7 +196,7 @@ fn start(
     meeting: Res<Meeting>,
     jobs: Res<Jobs>,
     mut opened: ResMut<Prepareds>,
-    mut models: Query<(Entity, &Model, &mut ModelState, &Detail)>,
+    mut models: Query<(Entity, &Model, &mut ModelState, &Detail), Without<Streaming>>,
 ) {
     for (entity, model, mut state, detail) in &mut models {
         if *state != ModelState::Arriving {
@@ -229,6 +238,8 @@ fn collect(
     jobs: Res<Jobs>,
     meeting: Res<Meeting>,
     mut models: Query<(&Model, &mut ModelState, &mut Stands)>,
+    mut streams: Query<&mut Streaming>,
+    contents: Query<&Content>,
     mut outgoing: MessageWriter<Outgoing>,
     mut opened: ResMut<Prepareds>,
     mut opening: ResMut<Opening>,
@@ -247,16 +258,27 @@ fn collect(
                 }
                 continue;
             }
+            Done::Streamed { entity, stream, streamed } => {
+                if let Ok(mut streaming) = streams.get_mut(entity) {
+                    streaming.take(stream, streamed);
+                }
+                continue;
+            }
             Done::Decoded { entity, result } => (entity, result),
         };
         let Ok((model, mut state, mut stands)) = models.get_mut(entity) else { continue };
         commands.entity(entity).remove::<Decoding>();
         match result {
-            Ok(prepared) => {
+            Ok(mut prepared) => {
                 for warning in &prepared.warnings {
                     debug!("a received model: {warning}");
                 }
-                if meeting.model(&model.id).is_some_and(|m| m.measure.is_none()) {
+                let view = meeting.model(&model.id);
+                if let Some(measure) = view.filter(|view| !view.exact).and_then(|view| view.measure) {
+                    // Boxes of parts are a little smaller together than that of the whole was.
+                    prepared.measure = measure;
+                }
+                if view.is_some_and(|m| m.measure.is_none()) {
                     let (model_id, measure) = (model.id.clone(), prepared.measure);
                     outgoing.write(Command::ModelMeasured { model_id, measure }.into());
                 }
@@ -267,6 +289,11 @@ fn collect(
             }
             Err(error) => {
                 *state = ModelState::Failed;
+                // What was shown of it while it came.
+                if let Ok(Content(content)) = contents.get(entity) {
+                    commands.entity(*content).despawn();
+                    commands.entity(entity).remove::<Content>();
+                }
                 let model_id = model.id.clone();
                 outgoing.write(Command::ModelFailed { model_id, error }.into());
             }

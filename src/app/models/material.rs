@@ -35,6 +35,56 @@ const MOST_BIAS: f32 = 0.5;
 /// Sizes of transparent surfaces that are told apart; each has materials of its own.
 const SIZES: f32 = 64.0;
 
+/// Which look of a model: parts with the same are drawn with the same material.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct LookKey {
+    /// Of the model's materials; that of files without any if there is none.
+    material: Option<usize>,
+    lit: bool,
+    side: Side,
+    /// Of a transparent surface, in steps.
+    size: u32,
+}
+
+/// Which sides of triangles are drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Side {
+    /// As the material says.
+    Any,
+    Far,
+    Near,
+}
+
+impl LookKey {
+    /// The looks in which a part is drawn, one after the other. `scale`: metres per unit
+    /// of the model, as it is shown at first.
+    pub fn of(part: &Part, materials: &[Material], scale: f32) -> Vec<Self> {
+        let material = part.mesh.material.filter(|&number| number < materials.len());
+        let known = material.and_then(|number| materials.get(number));
+        // Lines and points, and what has no normals, are unlit.
+        let lit = part.mesh.topology == Topology::Triangles && part.mesh.normals.is_some();
+        let blends = known.is_some_and(|m| m.alpha == Alpha::Blend);
+        if !blends || part.mesh.topology != Topology::Triangles {
+            return vec![Self { material, lit, side: Side::Any, size: 0 }];
+        }
+        let widest = part.places.iter().map(|place| place.scale.abs().max_element()).fold(0.0, f32::max);
+        let size = part.mesh.grid.size().length() * part.mesh.scale * widest * scale;
+        let size = (size.min(1.0) * SIZES).ceil() as u32;
+        let near = Self { material, lit, side: Side::Near, size };
+        if known.is_some_and(|m| m.double_sided) {
+            return vec![Self { side: Side::Far, ..near }, near];
+        }
+        vec![near]
+    }
+}
+
+/// Whether tangents are needed: where a normal texture is.
+pub(super) fn needs_tangents(part: &Part, materials: &[Material]) -> bool {
+    let material = part.mesh.material.and_then(|m| materials.get(m));
+    let uvs = part.mesh.uvs.first().is_some_and(Option::is_some);
+    uvs && material.is_some_and(|m| m.normal_texture.is_some())
+}
+
 /// A material whose textures are numbers of images.
 #[derive(Debug, Clone)]
 pub(super) struct Look {
@@ -50,95 +100,57 @@ pub(super) struct Look {
     emissive: Option<usize>,
 }
 
-/// Which sides of triangles are drawn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Side {
-    /// As the material says.
-    Any,
-    Far,
-    Near,
-}
-
 /// The looks that a model's parts have, made as they are asked for.
 pub(super) struct Looks<'a> {
-    materials: Vec<Material>,
+    materials: &'a [Material],
     images: Images<'a>,
-    made: HashMap<(usize, bool, Side, u32), usize>,
-    looks: Vec<Look>,
-    /// Metres per unit of the model.
-    scale: f32,
+    looks: HashMap<LookKey, Look>,
 }
 
 impl<'a> Looks<'a> {
-    /// `scale`: metres per unit of the model, as it is shown at first.
-    pub fn new(materials: &[Material], textures: &'a [Texture], scale: f32) -> Self {
-        let none = Material { metallic: 0.0, ..Material::default() };
+    pub fn new(materials: &'a [Material], textures: &'a [Texture]) -> Self {
+        let images = Images { textures, made: HashMap::new(), images: Vec::new() };
+        Self { materials, images, looks: HashMap::new() }
+    }
+
+    /// It is going to be used.
+    pub fn need(&mut self, key: LookKey) {
+        let (materials, images) = (self.materials, &mut self.images);
+        self.looks
+            .entry(key)
+            .or_insert_with(|| Look::new(key, materials, |texture, srgb| images.get(texture, srgb)));
+    }
+
+    pub fn done(self) -> (HashMap<LookKey, Look>, Vec<Image>) {
+        (self.looks, self.images.images)
+    }
+}
+
+impl Look {
+    /// Made of one of a model's materials; `image` gives the number of a texture as an
+    /// image, sRGB or not.
+    pub fn new(
+        key: LookKey,
+        materials: &[Material],
+        mut image: impl FnMut(usize, bool) -> Option<usize>,
+    ) -> Self {
+        let material = key.material.and_then(|number| materials.get(number)).cloned();
+        let material = material.unwrap_or_else(|| Material { metallic: 0.0, ..Material::default() });
+        let mut image = |texture: Option<TextureRef>, srgb| texture.and_then(|t| image(t.texture, srgb));
+        let bias = key.size as f32 / SIZES * MOST_BIAS;
         Self {
-            materials: materials.iter().cloned().chain([none]).collect(),
-            images: Images { textures, made: HashMap::new(), images: Vec::new() },
-            made: HashMap::new(),
-            looks: Vec::new(),
-            scale,
-        }
-    }
-
-    /// The looks in which a part is drawn, one after the other.
-    pub fn of(&mut self, part: &Part) -> Vec<usize> {
-        let last = self.materials.len() - 1;
-        let number = part.mesh.material.filter(|&m| m < last).unwrap_or(last);
-        // Lines and points, and what has no normals, are unlit.
-        let lit = part.mesh.topology == Topology::Triangles && part.mesh.normals.is_some();
-        let blends = self.materials.get(number).is_some_and(|m| m.alpha == Alpha::Blend);
-        if !blends || part.mesh.topology != Topology::Triangles {
-            return vec![self.look(number, lit, Side::Any, 0)];
-        }
-        let widest = part.places.iter().map(|place| place.scale.abs().max_element()).fold(0.0, f32::max);
-        let size = part.mesh.grid.size().length() * part.mesh.scale * widest * self.scale;
-        let size = (size.min(1.0) * SIZES).ceil() as u32;
-        let near = self.look(number, lit, Side::Near, size);
-        if self.materials.get(number).is_some_and(|m| m.double_sided) {
-            return vec![self.look(number, lit, Side::Far, size), near];
-        }
-        vec![near]
-    }
-
-    /// Whether tangents are needed: where a normal texture is.
-    pub fn needs_tangents(&self, part: &Part) -> bool {
-        let material = part.mesh.material.and_then(|m| self.materials.get(m));
-        let uvs = part.mesh.uvs.first().is_some_and(Option::is_some);
-        uvs && material.is_some_and(|m| m.normal_texture.is_some())
-    }
-
-    fn look(&mut self, number: usize, lit: bool, side: Side, size: u32) -> usize {
-        if let Some(&look) = self.made.get(&(number, lit, side, size)) {
-            return look;
-        }
-        let material = self.materials.get(number).cloned().unwrap_or_default();
-        let images = &mut self.images;
-        let mut image = |texture: Option<TextureRef>, srgb| texture.and_then(|t| images.get(t.texture, srgb));
-        let bias = size as f32 / SIZES * MOST_BIAS;
-        let look = Look {
             base_color: image(material.base_color_texture, true),
             metallic_roughness: image(material.metallic_roughness_texture, false),
             normal: image(material.normal_texture, false),
             occlusion: image(material.occlusion_texture, false),
             emissive: image(material.emissive_texture, true),
             material,
-            lit,
-            side,
-            bias: if side == Side::Far { -bias } else { bias },
-        };
-        self.made.insert((number, lit, side, size), self.looks.len());
-        self.looks.push(look);
-        self.looks.len() - 1
+            lit: key.lit,
+            side: key.side,
+            bias: if key.side == Side::Far { -bias } else { bias },
+        }
     }
 
-    pub fn done(self) -> (Vec<Look>, Vec<Image>) {
-        (self.looks, self.images.images)
-    }
-}
-
-impl Look {
     /// With the handles of all images.
     pub fn material(&self, images: &[Handle<Image>]) -> StandardMaterial {
         let m = &self.material;

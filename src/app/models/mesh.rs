@@ -10,6 +10,7 @@ use bevy::{
     prelude::*,
 };
 
+use super::material::LookKey;
 use crate::model::{
     Bounds, Colors, Topology,
     compact::{Compact, Indices, Normals, Positions, Uvs},
@@ -31,7 +32,7 @@ pub(super) struct Part {
     pub mesh: Option<Mesh>,
     pub bytes: usize,
     /// Which of the model's looks, each drawn once.
-    pub looks: Vec<usize>,
+    pub looks: Vec<LookKey>,
     /// In the mesh's space.
     pub bounds: Bounds,
     pub transforms: Vec<Transform>,
@@ -40,7 +41,7 @@ pub(super) struct Part {
     pub rig: Option<usize>,
 }
 
-pub(super) fn part(part: parts::Part, looks: Vec<usize>, needs_tangents: bool) -> Part {
+pub(super) fn part(part: parts::Part, looks: Vec<LookKey>, needs_tangents: bool) -> Part {
     let place = |place: &parts::Place| {
         let parts::Place { translation, rotation, scale } = part.transform(place);
         Transform { translation, rotation, scale }

@@ -80,6 +80,9 @@ fn page(statistics: &Statistics, meeting: &Meeting, now: Instant) -> Vec<Element
         milliseconds(frames.longest),
         frames.rate
     ))];
+    let [systems, making] = [statistics.systems, statistics.making]
+        .map(|of| format!("{:.1} to {:.1} ms", milliseconds(of.median), milliseconds(of.longest)));
+    page.push(small(format!("Of them our systems: {systems}; assets for the GPU: {making}")));
     let Some(stats) = &statistics.net else {
         page.push(dim("asking the network".to_owned()));
         return page;

@@ -177,10 +177,34 @@ fn facts(model: &ModelView, here: Here) -> String {
         facts.push(format!("{} triangles", grouped(triangles)));
     }
     facts.push(progress::bytes(model.bytes as f64));
-    if model.glb.is_some() {
-        facts.push(if model.exact { "exact" } else { "not exact" }.to_owned());
-    }
+    facts.extend(fidelity(model));
     facts.join("  \u{b7}  ")
+}
+
+/// How near a model is to the opener's file, once that is known: of one that comes in
+/// parts, as soon as the first is there.
+fn fidelity(model: &ModelView) -> Option<String> {
+    let coming = model.in_parts.as_ref().and_then(|holding| holding.parts());
+    let coming = coming.and_then(|parts| parts.parts().map(|part| part.max_error).reduce(f32::max));
+    let error = match (&model.glb, coming) {
+        (Some(_), _) if model.exact => return Some("exact".to_owned()),
+        (Some(_), _) => model.max_error,
+        (None, error) => error?,
+    };
+    Some(format!("visually lossless (at most {} off)", units(error)))
+}
+
+/// A length in a model's own units, with two digits that count.
+fn units(length: f32) -> String {
+    if length <= 0.0 || !length.is_finite() {
+        return length.to_string();
+    }
+    let exponent = length.log10().floor() as i32;
+    match usize::try_from(1 - exponent) {
+        Ok(digits) if digits <= 6 => format!("{length:.digits$}"),
+        Ok(_) => format!("{length:.1e}"),
+        Err(_) => format!("{length:.0}"),
+    }
 }
 
 /// Who does not have a model yet.
@@ -292,6 +316,22 @@ mod tests {
         assert!(lines(on.clone(), ModelState::Arriving).contains(&"[Get it after all]".to_owned()));
         on.models = vec![ModelView { failed: Some("no meshes".into()), ..model("m", None) }];
         assert!(lines(on, ModelState::Failed).contains(&"Cannot be shown: no meshes.".to_owned()));
+    }
+
+    #[test]
+    fn how_near_it_is_to_the_file_is_said() {
+        let facts = |model: ModelView| {
+            let on = SessionView { models: vec![model], ..view() };
+            lines(on, ModelState::Ready).into_iter().find(|line| line.contains("triangles")).unwrap()
+        };
+        assert!(facts(model("m", None)).ends_with("\u{b7}  exact"));
+        let near = ModelView { exact: false, max_error: 0.00284, ..model("m", None) };
+        let line = facts(near);
+        assert!(line.ends_with("\u{b7}  visually lossless (at most 0.0028 off)"), "{line}");
+        // What nothing is known of is not called anything.
+        let coming = model("m", Some(Progress { received: 1, total: 2_000_000 }));
+        assert!(!facts(ModelView { exact: false, ..coming }).contains("lossless"));
+        assert_eq!([3.0e-8, 0.25, 1.0, 12.3, 4567.0].map(units), ["3.0e-8", "0.25", "1.0", "12", "4567"]);
     }
 
     #[test]

@@ -137,7 +137,7 @@ fn page(state: &State<'_>) -> Vec<Element> {
             .into()]),
         note("Puts all models as their files have them.".to_owned()),
         ui::switch(Switch::ExactModels, "Exact models", settings.exact_models, true),
-        note("Models travel bit by bit as they are in their files, from the next start on.".to_owned()),
+        note("Models that are opened from now on travel bit by bit as they are in their files.".to_owned()),
         ui::line(),
         heading("Files"),
         ui::switch(Switch::ReceiveFiles, "Receive files", state.receiving.0.is_some(), true),

@@ -51,6 +51,7 @@ fn golden(encoding: Encoding) -> Vec<u8> {
 }
 
 fn square(encoding: Encoding) -> Part {
+    let grid = Grid { origin: [0.0; 3], step: [1.0 / 65535.0; 3] };
     Part {
         encoding,
         mesh: None,
@@ -63,7 +64,8 @@ fn square(encoding: Encoding) -> Part {
             Encoding::Planes => vec![[0, 1, 2], [0, 2, 3]],
             _ => vec![[0, 1, 2], [0, 2, 3]],
         },
-        max_error: Grid { origin: [0.0; 3], step: [1.0 / 65535.0; 3] }.max_error(),
+        grid,
+        max_error: grid.max_error(),
     }
 }
 
