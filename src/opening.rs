@@ -84,7 +84,7 @@ pub fn open_file(path: &Path, limits: &Limits, cancel: &Cancel) -> Result<Opened
             (*blake3::hash(&glb).as_bytes(), plan(&glb))
         };
         let others = Builder::new().name("open".into()).spawn_scoped(scope, others);
-        (model::decode(&glb, limits, cancel), others.ok().and_then(|thread| thread.join().ok()))
+        (model::decode_shared(&glb, limits, cancel), others.ok().and_then(|thread| thread.join().ok()))
     });
     let decoded = decoded.map_err(|error| failed(error.into()))?;
     let (content, plan) = for_others.unwrap_or_else(|| (*blake3::hash(&glb).as_bytes(), plan(&glb)));

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::accessor::{Component, Elements};
+use super::array::Array;
 use super::bounds::Bounds;
 use super::buffers::Buffers;
 use super::decoded::{Colors, Primitive, Topology};
@@ -103,7 +104,7 @@ impl Reader<'_> {
         let (mut indices, range) = match &draco {
             Some((draco, _)) => {
                 self.spent.elements(mode, draco.indices.len() as u64, self.limits)?;
-                (draco.indices.clone(), 0..draco.vertices)
+                (draco.indices.clone().into(), 0..draco.vertices)
             }
             None => self.indices(json.indices, mode, position.count, warnings)?,
         };
@@ -121,7 +122,7 @@ impl Reader<'_> {
         source.range = range.clone();
         let attributes = source;
         let material = self.material(json, warnings);
-        let positions: Vec<[f32; 3]> = position.floats(range, "positions")?;
+        let positions: Array<[f32; 3]> = position.float_array(range, "positions")?;
         if !all_finite(positions.as_flattened()) {
             return Err(Fault::NonFinite.into());
         }
@@ -131,7 +132,7 @@ impl Reader<'_> {
         let bounds = Bounds::of_points(&positions);
         let mut normals = attributes.normals(json, warnings)?;
         if normals.is_none() && mode.topology() == Topology::Triangles {
-            normals = Some(normals::smooth(&positions, &indices, bounds.largest_side()));
+            normals = Some(normals::smooth(&positions, &indices, bounds.largest_side()).into());
         }
         let rig = attributes.rig(json, warnings)?;
         let [uvs, uvs_1] = attributes.uvs(json, warnings)?;
@@ -165,7 +166,7 @@ impl Reader<'_> {
         mode: Mode,
         vertices: usize,
         warnings: &mut Warnings,
-    ) -> Result<(Vec<u32>, Range<usize>), Failure> {
+    ) -> Result<(Array<u32>, Range<usize>), Failure> {
         let Some(accessor) = accessor else {
             self.spent.elements(mode, vertices as u64, self.limits)?;
             // Before there is an array of them: without a buffer view they cost the file nothing.
@@ -191,7 +192,7 @@ impl Reader<'_> {
         if used > vertices / 2 {
             return Ok((indices, 0..vertices));
         }
-        for index in &mut indices {
+        for index in indices.to_mut() {
             *index -= min;
         }
         Ok((indices, first..first.saturating_add(used)))
@@ -254,9 +255,9 @@ impl<'a> Attributes<'a> {
         &self,
         json: &document::Primitive,
         warnings: &mut Warnings,
-    ) -> Result<Option<Vec<[f32; 3]>>, Fault> {
+    ) -> Result<Option<Array<[f32; 3]>>, Fault> {
         let Some(elements) = self.find(json, |all| all.normal, "normals")? else { return Ok(None) };
-        let read = elements.floats(self.range.clone(), "normals");
+        let read = elements.float_array(self.range.clone(), "normals");
         let Some(normals) = or_warn(read, warnings)? else { return Ok(None) };
         if !all_finite(normals.as_flattened()) {
             warnings.push("a normal is not a finite number: normals are computed");
@@ -283,14 +284,10 @@ impl<'a> Attributes<'a> {
             warnings.push("colours are not declared as unsigned normalized numbers: taken as such");
         }
         if let Colors::F32(colors) = &mut colors {
-            let mut odd = false;
-            for value in colors.as_flattened_mut() {
-                if !(0.0..=1.0).contains(value) {
-                    odd = true;
+            if !colors.as_flattened().iter().all(|value| (0.0..=1.0).contains(value)) {
+                for value in colors.to_mut().as_flattened_mut() {
                     *value = if value.is_nan() { 0.0 } else { value.clamp(0.0, 1.0) };
                 }
-            }
-            if odd {
                 warnings.push("colours are not within 0 and 1: clamped");
             }
         }
@@ -302,7 +299,7 @@ impl<'a> Attributes<'a> {
         &self,
         json: &document::Primitive,
         warnings: &mut Warnings,
-    ) -> Result<[Option<Vec<[f32; 2]>>; 2], Fault> {
+    ) -> Result<[Option<Array<[f32; 2]>>; 2], Fault> {
         let materials = &self.buffers.document().materials;
         let material = json.material.and_then(|material| materials.get(material.index()));
         let [first, second] = material.map_or([None; 2], material::channels);
@@ -314,7 +311,7 @@ impl<'a> Attributes<'a> {
         json: &document::Primitive,
         channel: Option<material::Channel>,
         warnings: &mut Warnings,
-    ) -> Result<Option<Vec<[f32; 2]>>, Fault> {
+    ) -> Result<Option<Array<[f32; 2]>>, Fault> {
         let Some(channel) = channel else { return Ok(None) };
         let pick: Pick = match channel.set {
             0 => |all| all.texcoord_0,
@@ -327,14 +324,14 @@ impl<'a> Attributes<'a> {
             warnings.push(format_args!("a texture needs TEXCOORD_{}, which the mesh has not", channel.set));
             return Ok(None);
         };
-        let uvs = elements.floats(self.range.clone(), "texture coordinates");
+        let uvs = elements.float_array(self.range.clone(), "texture coordinates");
         let Some(mut uvs) = or_warn(uvs, warnings)? else { return Ok(None) };
         if !channel.is_plain() {
-            channel.apply(&mut uvs);
+            channel.apply(uvs.to_mut());
         }
         if !all_finite(uvs.as_flattened()) {
             warnings.push("a texture coordinate is not a finite number");
-            for value in uvs.as_flattened_mut().iter_mut().filter(|value| !value.is_finite()) {
+            for value in uvs.to_mut().as_flattened_mut().iter_mut().filter(|value| !value.is_finite()) {
                 *value = 0.0;
             }
         }

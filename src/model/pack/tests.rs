@@ -82,7 +82,7 @@ fn buffers_and_images_share_the_binary_chunk() {
     fs::write(&path, format!("\u{feff}{}", glb.json)).unwrap();
     let packed = read(&path).unwrap();
     let model = decode(&packed.glb, &Limits::default(), &Cancel::default()).unwrap();
-    assert_eq!(model.primitives[0].uvs, Some(vec![[0.5; 2]; 4]));
+    assert_eq!(model.primitives[0].uvs, Some(vec![[0.5; 2]; 4].into()));
     assert_eq!(model.textures.len(), 2);
     assert!(model.warnings.is_empty(), "{:?}", model.warnings);
     let pngs = packed.glb.windows(4).filter(|window| *window == b"\x89PNG").count();
