@@ -21,7 +21,8 @@ const MODEL: &str = "surface885k.glb";
 
 fn open(path: &Path) -> DecodedModel {
     let packed = read_model_file(path, &Limits::default()).expect("the file can be read");
-    decode_shared(&packed.glb.into(), &Limits::default(), &Cancel::default()).expect("the file can be decoded")
+    decode_shared(&packed.glb.into(), &Limits::default(), &Cancel::default())
+        .expect("the file can be decoded")
 }
 
 fn bench(criterion: &mut Criterion) {

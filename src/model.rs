@@ -168,7 +168,7 @@ fn motion(
     let bent = document.nodes.iter().any(|node| node.skin.is_some() && node.mesh.is_some());
     let parsed = match document.animations.is_some() || bent {
         true => document::parse_motion(json).unwrap_or_else(|error| {
-            warnings.push(format_args!("animations and skins cannot be read: {error}"));
+            warnings.push(format_args!("animations and skins cannot be read: {}", error::json_text(&error)));
             document::Motion::default()
         }),
         false => document::Motion::default(),

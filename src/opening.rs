@@ -61,12 +61,20 @@ pub enum OpenErrorKind {
     Decode(#[from] DecodeError),
 }
 
+impl OpenErrorKind {
+    /// What a person can do about it; may be empty.
+    #[must_use]
+    pub const fn remedy(&self) -> &'static str {
+        match self {
+            Self::Pack(error) => error.remedy(),
+            Self::Decode(error) => error.remedy(),
+        }
+    }
+}
+
 impl From<&OpenError> for Notice {
     fn from(error: &OpenError) -> Self {
-        Notice::error(
-            format!("{} cannot be opened: {}.", error.name, error.kind),
-            "Other files open as before; `convene check FILE` tells more.",
-        )
+        Notice::error(format!("{} cannot be opened: {}.", error.name, error.kind), error.kind.remedy())
     }
 }
 

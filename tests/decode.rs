@@ -7,9 +7,7 @@
 mod glb;
 
 use bytes::Bytes;
-use convene::model::{
-    Cancel, Colors, DecodeError, DecodedModel, Limits, Topology, decode, decode_shared,
-};
+use convene::model::{Cancel, Colors, DecodeError, DecodedModel, Limits, Topology, decode, decode_shared};
 use glb::{F32, Glb, I8, I16, U8, U16};
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;

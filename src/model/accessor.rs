@@ -208,7 +208,16 @@ impl<'a> Elements<'a> {
 
     /// A fault about this accessor's format.
     pub(super) fn unfit(&self, wanted: &'static str) -> Fault {
-        format_fault(self.index, format!("{} {} per element", self.width, self.component.name()), wanted)
+        {
+            let kind = match self.width {
+                1 => "single",
+                2 => "pairs of",
+                3 => "threes of",
+                4 => "fours of",
+                _ => "matrices of",
+            };
+            format_fault(self.index, format!("{kind} {}", self.component.name()), wanted)
+        }
     }
 
     /// Elements in `range` as floats: as they are, or fractions if normalized.
@@ -247,7 +256,8 @@ impl<'a> Elements<'a> {
     where
         [f32; N]: Pod,
     {
-        let shared = (self.component == Component::F32 && self.width == N).then(|| self.shared(range.clone()));
+        let shared =
+            (self.component == Component::F32 && self.width == N).then(|| self.shared(range.clone()));
         match shared.flatten() {
             Some(array) => Ok(array),
             None => self.floats(range, wanted).map(Array::from),
@@ -276,9 +286,7 @@ impl<'a> Elements<'a> {
             return Err(self.unfit("colours"));
         }
         match self.component {
-            Component::U8 | Component::I8 => {
-                self.four(range, u8::MAX, |[byte]| byte).map(Colors::U8)
-            }
+            Component::U8 | Component::I8 => self.four(range, u8::MAX, |[byte]| byte).map(Colors::U8),
             Component::U16 | Component::I16 => {
                 self.four(range, u16::MAX, u16::from_le_bytes).map(Colors::U16)
             }

@@ -266,11 +266,7 @@ impl Item {
         let [a, b, c] = cell.min;
         let [d, e, f] = cell.max;
         let longest = (d.abs_diff(a)).max(e.abs_diff(b)).max(f.abs_diff(c));
-        Self {
-            number,
-            center: [a.midpoint(d), b.midpoint(e), c.midpoint(f)],
-            reach: longest.div_ceil(2),
-        }
+        Self { number, center: [a.midpoint(d), b.midpoint(e), c.midpoint(f)], reach: longest.div_ceil(2) }
     }
 
     fn center(&self) -> Vec3A {
@@ -306,9 +302,11 @@ impl Bvh {
             let (first, count) = node.parts();
             let cell = if count > 0 {
                 let items = self.items.iter().skip(first).take(count);
-                items.fold(Cell::EMPTY, |all, &item| match self.solids.at(item).and_then(|s| s.item_bounds(item)) {
-                    Some(bounds) => all.union(self.grid.cell(&bounds)),
-                    None => all,
+                items.fold(Cell::EMPTY, |all, &item| {
+                    match self.solids.at(item).and_then(|s| s.item_bounds(item)) {
+                        Some(bounds) => all.union(self.grid.cell(&bounds)),
+                        None => all,
+                    }
                 })
             } else {
                 let children = self.nodes.iter().skip(first).take(2);
@@ -340,7 +338,8 @@ impl Bvh {
             let (first, count) = node.parts();
             if count > 0 {
                 for &item in self.items.iter().skip(first).take(count) {
-                    let hit = self.solids.at(item).and_then(|solid| solid.hit(item, origin, direction, limit));
+                    let hit =
+                        self.solids.at(item).and_then(|solid| solid.hit(item, origin, direction, limit));
                     if let Some((distance, normal)) = hit {
                         limit = distance;
                         nearest = Some((distance, normal));

@@ -9,7 +9,7 @@ use super::buffers::Buffers;
 use super::decoded::{Colors, Primitive, Topology};
 use super::document::{self, Whole};
 use super::draco::Draco;
-use super::error::{DecodeError, Fault};
+use super::error::{DecodeError, Fault, counted};
 use super::limits::Limits;
 use super::motion::RigData;
 use super::topology::Mode;
@@ -110,7 +110,8 @@ impl Reader<'_> {
         };
         let rest = mode.to_list(&mut indices);
         if rest > 0 {
-            warnings.push(format_args!("{rest} vertices at the end make no whole {}", mode.element_name()));
+            let (rest, element) = (counted(rest, "vertex", "vertices"), mode.element_name());
+            warnings.push(format_args!("{rest} at the end: not enough for a {element}"));
         }
         if indices.is_empty() {
             return Err(Fault::TooFew(mode.element_name()).into());
@@ -268,7 +269,8 @@ impl<'a> Attributes<'a> {
         if elements.component == Component::F32 || elements.normalized {
             let count = normals.iter().filter(off).count();
             if count > 0 {
-                warnings.push(format_args!("{count} normals are not of unit length"));
+                let normals = counted(count, "normal is", "normals are");
+                warnings.push(format_args!("{normals} not of unit length"));
             }
         }
         Ok(Some(normals))

@@ -85,7 +85,13 @@ pub(super) fn placements(
                 walk.warnings.fault(format_args!("node {number} is nowhere: its transform is not finite"));
             }
         }
-        let child = Visit { parent: Some(number), model_from_parent: model_from_node, depth: depth + 1, hidden, ..Visit::root() };
+        let child = Visit {
+            parent: Some(number),
+            model_from_parent: model_from_node,
+            depth: depth + 1,
+            hidden,
+            ..Visit::root()
+        };
         walk.push_all(&node.children, &child);
     }
     Ok(placed)

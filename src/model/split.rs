@@ -10,9 +10,7 @@ use glam::{Affine3A, Vec3, Vec3A};
 
 use super::array::Array;
 use super::bounds::Bounds;
-use super::decoded::{
-    Colors, DecodedModel, Instance, Primitive, Topology, flips_winding, normal_matrix,
-};
+use super::decoded::{Colors, DecodedModel, Instance, Primitive, Topology, flips_winding, normal_matrix};
 use super::material::Alpha;
 
 /// Geometry for one GPU mesh.
@@ -232,11 +230,14 @@ fn transform_vertices(
         *position = moved.to_array();
     }
     let turn = normal_matrix(transform);
-    for normal in primitive.normals.as_mut().and_then(|list| list.to_mut().get_mut(vertex..)).unwrap_or_default() {
+    for normal in
+        primitive.normals.as_mut().and_then(|list| list.to_mut().get_mut(vertex..)).unwrap_or_default()
+    {
         *normal = (turn * Vec3A::from(*normal)).normalize_or(Vec3A::Z).to_array();
     }
     if flips_winding(transform) && primitive.topology == Topology::Triangles {
-        let (triangles, _) = primitive.indices.to_mut().get_mut(index..).unwrap_or_default().as_chunks_mut::<3>();
+        let (triangles, _) =
+            primitive.indices.to_mut().get_mut(index..).unwrap_or_default().as_chunks_mut::<3>();
         for [_, b, c] in triangles {
             std::mem::swap(b, c);
         }

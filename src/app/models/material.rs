@@ -221,8 +221,7 @@ fn image(texture: Texture, srgb: bool) -> Image {
     let format = if srgb { TextureFormat::Rgba8UnormSrgb } else { TextureFormat::Rgba8Unorm };
     let size = Extent3d { width: texture.width, height: texture.height, depth_or_array_layers: 1 };
     let pixels = Arc::unwrap_or_clone(texture.rgba8);
-    let mut image =
-        Image::new(size, TextureDimension::D2, pixels, format, RenderAssetUsages::RENDER_WORLD);
+    let mut image = Image::new(size, TextureDimension::D2, pixels, format, RenderAssetUsages::RENDER_WORLD);
     image.sampler = sampler(texture.sampler);
     image
 }

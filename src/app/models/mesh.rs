@@ -86,7 +86,9 @@ fn mesh(compact: Compact, needs_tangents: bool, bends: bool) -> Mesh {
     }
     match compact.colors {
         Some(Colors::U8(c)) => mesh.insert_attribute(COLOR_8, VertexAttributeValues::Unorm8x4(c.into_vec())),
-        Some(Colors::U16(c)) => mesh.insert_attribute(COLOR_16, VertexAttributeValues::Unorm16x4(c.into_vec())),
+        Some(Colors::U16(c)) => {
+            mesh.insert_attribute(COLOR_16, VertexAttributeValues::Unorm16x4(c.into_vec()))
+        }
         Some(Colors::F32(c)) => mesh.insert_attribute(Mesh::ATTRIBUTE_COLOR, c.into_vec()),
         None => {}
     }

@@ -88,7 +88,7 @@ fn begin(mut commands: Commands, models: Query<(Entity, &mut Waiting, Option<&Co
         }
         let scale = Transform::from_scale(Vec3::splat(measure.unit_scale()));
         let content = commands.spawn((scale, Visibility::Inherited, ChildOf(entity))).id();
-        lights::spawn(&mut commands, content, &lights, measure.unit_scale());
+        lights::spawn(&mut commands, content, &lights, measure);
         match motion {
             Some(motion) => commands.entity(entity).insert(Motions::new(motion)),
             None => commands.entity(entity).remove::<Motions>(),

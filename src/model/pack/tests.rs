@@ -135,7 +135,7 @@ fn names_that_lead_elsewhere_are_refused() {
     gltf(&path, absolute.to_str().unwrap());
     assert!(matches!(read(&path), Err(PackError::Outside(_))));
     gltf(&path, "nowhere.bin");
-    assert!(read(&path).unwrap_err().to_string().starts_with("the side file nowhere.bin cannot be read"));
+    assert!(read(&path).unwrap_err().to_string().starts_with("the side file \"nowhere.bin\" cannot be read"));
     gltf(&path, ".");
     assert!(matches!(read(&path), Err(PackError::NotAFile(_))));
 }
