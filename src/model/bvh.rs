@@ -166,6 +166,10 @@ impl Grid {
     }
 
     fn place(&self, point: Vec3) -> Vec3 {
+        // What is beyond all numbers times nothing would be no number.
+        if self.scale == 0.0 {
+            return Vec3::splat(Self::MARGIN);
+        }
         (point - self.origin) * self.scale + Self::MARGIN
     }
 
@@ -286,10 +290,12 @@ impl Bvh {
     pub fn over(solids: Solids) -> Self {
         let grid = Grid::around(&solids.bounds());
         let mut items = items(&solids, &grid);
-        let nodes = divide(&mut items);
+        let firsts = divide(&mut items);
         // In the same memory.
         let mut numbers: Vec<u32> = items.into_iter().map(|item| item.number).collect();
         numbers.shrink_to_fit();
+        // Boxes only now: with them and all items there would be half as much again.
+        let nodes = firsts.into_iter().map(|first| Node { cell: Cell::EMPTY, first }).collect();
         let mut tree = Self { nodes, items: numbers, solids, grid };
         tree.fit();
         tree
@@ -372,15 +378,15 @@ fn items(solids: &Solids, grid: &Grid) -> Vec<Item> {
     items
 }
 
-/// Brings the items into the order of the leaves. The nodes have no boxes yet; each
-/// comes before its children.
-fn divide(items: &mut [Item]) -> Vec<Node> {
+/// Brings the items into the order of the leaves, and gives [`Node::first`] of each node.
+/// Each node comes before its children.
+fn divide(items: &mut [Item]) -> Vec<u32> {
     if items.is_empty() {
         return Vec::new();
     }
     let whole = Part::of(items);
     let mut nodes = Vec::with_capacity(items.len() / 3 + 1);
-    nodes.push(Node::leaf(&whole, 0));
+    nodes.push(leaf(&whole, 0));
     let mut stack = vec![(0usize, 0usize, whole, 0u32)];
     while let Some((node, from, whole, depth)) = stack.pop() {
         let Some(part) = items.get_mut(from..from + whole.count).filter(|part| part.len() > LEAF_ITEMS)
@@ -390,15 +396,21 @@ fn divide(items: &mut [Item]) -> Vec<Node> {
         let [left, right] = split(part, &whole, depth);
         let (children, middle) = (nodes.len(), from + left.count);
         if let (Some(node), Ok(first)) = (nodes.get_mut(node), u32::try_from(children)) {
-            node.first = first;
+            *node = first;
         }
-        nodes.push(Node::leaf(&left, from));
-        nodes.push(Node::leaf(&right, middle));
+        nodes.push(leaf(&left, from));
+        nodes.push(leaf(&right, middle));
         stack.push((children, from, left, depth + 1));
         stack.push((children + 1, middle, right, depth + 1));
     }
-    nodes.shrink_to_fit();
     nodes
+}
+
+/// [`Node::first`] of a leaf. One of more items than a leaf may have will be divided.
+fn leaf(part: &Part, first: usize) -> u32 {
+    let count = u32::try_from(part.count.min(LEAF_ITEMS)).unwrap_or(0);
+    let first = u32::try_from(first).unwrap_or(0);
+    first | count << NUMBER_BITS
 }
 
 /// What is known of some items without looking at them again.
@@ -502,13 +514,6 @@ fn cheapest_plane(items: &[Item], bin: impl Fn(&Item) -> usize) -> (usize, [Part
 }
 
 impl Node {
-    /// Of more items than a leaf may have it will be divided.
-    fn leaf(part: &Part, first: usize) -> Self {
-        let count = u32::try_from(part.count.min(LEAF_ITEMS)).unwrap_or(0);
-        let first = u32::try_from(first).unwrap_or(0);
-        Self { cell: Cell::EMPTY, first: first | count << NUMBER_BITS }
-    }
-
     /// The first item and the number of them; or the first child and 0.
     const fn parts(self) -> (usize, usize) {
         ((self.first & ((1 << NUMBER_BITS) - 1)) as usize, (self.first >> NUMBER_BITS) as usize)
@@ -664,6 +669,31 @@ mod tests {
         let bvh = Bvh::build(&model(far, Topology::Lines, &[Affine3A::IDENTITY]));
         assert!(bvh.raycast(Vec3::new(0.0, 0.0, 3e38), Vec3::NEG_Z, f32::INFINITY).is_none());
         assert!(bvh.raycast(Vec3::ZERO, Vec3::NEG_Z, f32::INFINITY).is_some_and(|hit| hit.point.is_finite()));
+    }
+
+    #[test]
+    fn what_is_wider_than_floats_reach_is_hit_all_the_same() {
+        let square = |z: f32| [[-1.0, -1.0, z], [3.0, -1.0, z], [-1.0, 3.0, z]];
+        let far = [square(-3e38), square(3e38), square(0.5)].concat().repeat(5);
+        let bvh = Bvh::build(&model(far, Topology::Triangles, &[Affine3A::IDENTITY]));
+        let hit = bvh.raycast(Vec3::new(0.0, 0.0, 2.0), Vec3::NEG_Z, f32::INFINITY).unwrap();
+        assert_eq!((hit.distance, hit.normal), (1.5, Vec3::Z));
+    }
+
+    #[test]
+    fn the_tree_takes_few_bytes() {
+        // A wavy sheet.
+        let at = |x: u32, y: u32| [x as f32, y as f32, ((x * 7 + y * 3) % 5) as f32 * 0.1];
+        let fields = (0..100).flat_map(|y| (0..100).map(move |x| (x, y)));
+        let corners = fields.flat_map(|(x, y)| {
+            let [a, b, c, d] = [at(x, y), at(x + 1, y), at(x + 1, y + 1), at(x, y + 1)];
+            [a, b, c, a, c, d]
+        });
+        let model = model(corners.collect(), Topology::Triangles, &[Affine3A::IDENTITY]);
+        let bvh = Bvh::build(&model);
+        let bytes = size_of_val(&bvh.nodes[..]) + size_of_val(&bvh.items[..]);
+        assert_eq!((size_of::<Item>(), size_of::<Node>()), (12, 16));
+        assert!(bytes < 14 * 20_000, "{bytes}");
     }
 
     #[test]

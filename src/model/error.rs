@@ -210,7 +210,6 @@ pub(super) enum Fault {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::model::{Limits, document};
 
     #[test]
