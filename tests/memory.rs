@@ -16,7 +16,7 @@ use convene::model::{
 /// Of the file's bytes, those included.
 const MOST_TO_DECODE: f64 = 2.5;
 /// With the meshes for the GPU made and the tree for rays built.
-const MOST_TO_PREPARE: f64 = 4.5;
+const MOST_TO_PREPARE: f64 = 2.5;
 
 const STAGE: &str = "CONVENE_MEMORY_STAGE";
 const MODELS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/models");

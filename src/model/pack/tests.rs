@@ -110,7 +110,7 @@ fn a_glb_with_side_files_is_packed_too() {
     fs::write(&path, glb.build()).unwrap();
     let packed = read(&path).unwrap();
     assert_eq!(packed.warnings.len(), 1, "{:?}", packed.warnings);
-    assert!(packed.warnings[0].starts_with("image 1 is not shown: the side file ../none.png"));
+    assert!(packed.warnings[0].starts_with("image 1 is not shown: the side file \"../none.png\""));
     let model =
         crate::model::decode(&packed.glb, &Limits::default(), &crate::model::Cancel::default()).unwrap();
     assert_eq!((model.counts.triangles, model.warnings.len()), (2, 0), "{:?}", model.warnings);
