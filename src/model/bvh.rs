@@ -173,14 +173,12 @@ impl Grid {
         (point - self.origin) * self.scale + Self::MARGIN
     }
 
-    /// The box in steps, with half a step around it for the rounding of what is in it
+    /// The box in steps, with half a step or more around it for the rounding of what is in it
     /// and of rays.
     fn cell(&self, bounds: &Bounds) -> Cell {
-        let step = |v: Vec3| v.to_array().map(|v| v.clamp(0.0, Self::LAST) as u16);
-        Cell {
-            min: step((self.place(bounds.min) - 0.5).floor()),
-            max: step((self.place(bounds.max) + 0.5).ceil()),
-        }
+        // Casting cuts what is behind the point and what is beyond the grid.
+        let step = |v: Vec3| v.to_array().map(|v| v as u16);
+        Cell { min: step(self.place(bounds.min) - 0.5), max: step(self.place(bounds.max) + 1.5) }
     }
 }
 
