@@ -285,13 +285,13 @@ impl<'a> Attributes<'a> {
         if elements.component != Component::F32 && (signed || !elements.normalized) {
             warnings.push("colours are not declared as unsigned normalized numbers: taken as such");
         }
-        if let Colors::F32(colors) = &mut colors {
-            if !colors.as_flattened().iter().all(|value| (0.0..=1.0).contains(value)) {
-                for value in colors.to_mut().as_flattened_mut() {
-                    *value = if value.is_nan() { 0.0 } else { value.clamp(0.0, 1.0) };
-                }
-                warnings.push("colours are not within 0 and 1: clamped");
+        if let Colors::F32(colors) = &mut colors
+            && !colors.as_flattened().iter().all(|value| (0.0..=1.0).contains(value))
+        {
+            for value in colors.to_mut().as_flattened_mut() {
+                *value = if value.is_nan() { 0.0 } else { value.clamp(0.0, 1.0) };
             }
+            warnings.push("colours are not within 0 and 1: clamped");
         }
         Ok(Some(colors))
     }
