@@ -12,7 +12,7 @@ use convene::model::bvh::Bvh;
 use convene::model::parts::parts;
 use convene::model::simplify::simplify;
 use convene::model::split::split;
-use convene::model::{Cancel, DecodedModel, Limits, decode, read_model_file};
+use convene::model::{Cancel, DecodedModel, Limits, decode_shared, read_model_file};
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 
 /// Where the model lies: 23 MB, 885,832 triangles, in ChimeraX's layout.
@@ -21,7 +21,8 @@ const MODEL: &str = "surface885k.glb";
 
 fn open(path: &Path) -> DecodedModel {
     let packed = read_model_file(path, &Limits::default()).expect("the file can be read");
-    decode(&packed.glb, &Limits::default(), &Cancel::default()).expect("the file can be decoded")
+    decode_shared(&packed.glb.into(), &Limits::default(), &Cancel::default())
+        .expect("the file can be decoded")
 }
 
 fn bench(criterion: &mut Criterion) {

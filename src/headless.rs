@@ -540,7 +540,8 @@ impl<W: Write> Participant<W> {
         let (sender, limits, cancel) = (self.done.0.clone(), self.limits.clone(), self.cancel.clone());
         let again = model_id.clone();
         let submitted = self.workers.submit(move || {
-            let result = crate::model::decode(&glb, &limits, &cancel).map(|decoded| Summary::of(&decoded));
+            let result =
+                crate::model::decode_shared(&glb, &limits, &cancel).map(|decoded| Summary::of(&decoded));
             let _ = sender.send(Done::Decoded { model_id, result });
         });
         if let Err(error) = submitted {

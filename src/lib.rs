@@ -204,6 +204,7 @@ fn window(window: Window) -> io::Result<Ending> {
         notice: crash_notice,
         report,
         tour: pictures.map(|(folder, cue)| app::tour::Tour::new(folder, cue)),
+        limits: default_limits(),
         triangle_budget: common.triangle_budget.or(default_budget()),
         ..app::AppOptions::new(net, workers)
     };
@@ -226,6 +227,12 @@ fn run_standalone(options: app::AppOptions) -> bevy::app::AppExit {
 #[cfg(feature = "app")]
 const fn default_budget() -> Option<u64> {
     if cfg!(target_os = "android") { Some(model::HEADSET_TRIANGLES) } else { None }
+}
+
+/// What a model may cost at most: less in a standalone headset's memory.
+#[cfg(feature = "app")]
+fn default_limits() -> model::Limits {
+    if cfg!(target_os = "android") { model::Limits::headset() } else { model::Limits::default() }
 }
 
 #[cfg(not(feature = "app"))]

@@ -16,6 +16,7 @@
 //! file for one primitive that it does not know.
 
 mod accessor;
+mod array;
 mod assembly;
 mod bounds;
 mod buffers;
@@ -55,6 +56,7 @@ pub mod split;
 #[path = "../tests/common/glb.rs"]
 mod testing;
 
+pub use array::Array;
 pub use bounds::Bounds;
 pub use decoded::{Colors, Counts, DecodedModel, Instance, Primitive, Topology};
 pub use error::{ContainerError, DecodeError};
@@ -63,6 +65,10 @@ pub use limits::{Cancel, HEADSET_TRIANGLES, Limits};
 pub use material::{Alpha, Material, TextureRef};
 pub use pack::{PackError, Packed, read_model_file};
 pub use texture::{Filter, Sampler, Texture, Wrap};
+
+use std::sync::Arc;
+
+use bytes::Bytes;
 
 use assembly::Assembly;
 use buffers::Buffers;
@@ -79,6 +85,24 @@ use warnings::Warnings;
 /// If the file is damaged, needs what cannot be read, exceeds a limit, or leaves
 /// nothing to show; and [`DecodeError::Cancelled`] soon after `cancel` is set.
 pub fn decode(glb: &[u8], limits: &Limits, cancel: &Cancel) -> Result<DecodedModel, DecodeError> {
+    decode_file(glb, None, limits, cancel)
+}
+
+/// The same without copies of what can stay in the file: its arrays share `glb`,
+/// which then lives as long as they do.
+///
+/// # Errors
+/// As [`decode`].
+pub fn decode_shared(glb: &Bytes, limits: &Limits, cancel: &Cancel) -> Result<DecodedModel, DecodeError> {
+    decode_file(glb, Some(glb), limits, cancel)
+}
+
+fn decode_file(
+    glb: &[u8],
+    shared: Option<&Bytes>,
+    limits: &Limits,
+    cancel: &Cancel,
+) -> Result<DecodedModel, DecodeError> {
     let watch = Watch::new(cancel, limits);
     let bytes = glb.len() as u64;
     if bytes > limits.max_bytes {
@@ -91,7 +115,7 @@ pub fn decode(glb: &[u8], limits: &Limits, cancel: &Cancel) -> Result<DecodedMod
     extensions::check(&document, &mut warnings)?;
     let placed = scene::placements(&document, limits, &mut warnings)?;
     watch.check()?;
-    let buffers = Buffers::load(&document, container.bin, limits, &mut warnings);
+    let buffers = Buffers::load(&document, container.bin, shared, limits, &mut warnings);
     let motion = motion(container.json, &buffers, &placed, limits, &mut warnings);
     watch.check()?;
     let mut model = Assembly::new(&buffers, limits, &watch, &placed, motion).build(&mut warnings)?;
@@ -140,12 +164,12 @@ fn motion(
     placed: &Placements,
     limits: &Limits,
     warnings: &mut Warnings,
-) -> (Motion, Vec<Option<motion::Skin>>) {
+) -> (Motion, Vec<Option<Arc<motion::Skin>>>) {
     let document = buffers.document();
     let bent = document.nodes.iter().any(|node| node.skin.is_some() && node.mesh.is_some());
     let parsed = match document.animations.is_some() || bent {
         true => document::parse_motion(json).unwrap_or_else(|error| {
-            warnings.push(format_args!("animations and skins cannot be read: {error}"));
+            warnings.push(format_args!("animations and skins cannot be read: {}", error::json_text(&error)));
             document::Motion::default()
         }),
         false => document::Motion::default(),

@@ -69,12 +69,20 @@ pub enum OpenErrorKind {
     Decode(#[from] DecodeError),
 }
 
+impl OpenErrorKind {
+    /// What a person can do about it; may be empty.
+    #[must_use]
+    pub const fn remedy(&self) -> &'static str {
+        match self {
+            Self::Pack(error) => error.remedy(),
+            Self::Decode(error) => error.remedy(),
+        }
+    }
+}
+
 impl From<&OpenError> for Notice {
     fn from(error: &OpenError) -> Self {
-        Notice::error(
-            format!("{} cannot be opened: {}.", error.name, error.kind),
-            "Other files open as before; `convene check FILE` tells more.",
-        )
+        Notice::error(format!("{} cannot be opened: {}.", error.name, error.kind), error.kind.remedy())
     }
 }
 
@@ -90,7 +98,7 @@ pub fn open_file(path: &Path, limits: &Limits, cancel: &Cancel) -> Result<Opened
     let (decoded, for_others) = std::thread::scope(|scope| {
         // Of the priority of this thread.
         let others = Builder::new().name("open".into()).spawn_scoped(scope, || prepare(&glb, &is_decoded));
-        let decoded = model::decode(&glb, limits, cancel);
+        let decoded = model::decode_shared(&glb, limits, cancel);
         is_decoded.store(true, Ordering::Release);
         (decoded, others.ok().and_then(|thread| thread.join().ok()))
     });

@@ -103,7 +103,7 @@ const BROKEN_BUT_SHOWN: &[(&str, &str)] = &[
     ("mesh/uv.gltf", "needs TEXCOORD_1, which the mesh has not"),
     ("mesh_data/colors_non_clamped.gltf", "colours are not within 0 and 1"),
     ("mesh_data/index_buffer_primitive_restart.gltf", "index 255 is reserved"),
-    ("mesh_data/normals_tangents_non_unit_invalid_sign.gltf", "1 normals are not of unit length"),
+    ("mesh_data/normals_tangents_non_unit_invalid_sign.gltf", "1 normal is not of unit length"),
 ];
 
 /// With errors, shown without a word about them, because they are in what is
@@ -241,6 +241,58 @@ fn samples_and_real_models() {
     for (a, b) in plain.size.into_iter().zip(quantized.size) {
         assert!((a - b).abs() < a * 0.001, "quantized {b} for {a}");
     }
+}
+
+/// What is said about every file, kept beside this test: a line for each.
+const VERDICTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/gltf-verdicts.txt");
+
+fn verdict(name: &str, report: &Report) -> String {
+    let Report { triangles, lines, points, .. } = report;
+    let found = match &report.error {
+        Some(error) => format!("refused: {error}"),
+        None => format!("shown: {triangles} triangles, {lines} lines, {points} points"),
+    };
+    // Where a file lies is no matter of the file.
+    let shared = concat!(env!("CARGO_MANIFEST_DIR"), "/../shared");
+    let said = [&[found][..], &report.warnings[..]].concat().join("; ");
+    format!("{name}: {}", said.replace(shared, "").replace('\n', " "))
+}
+
+/// With `CONVENE_KEEP_VERDICTS=1` the kept ones are written anew: look at what changed.
+#[test]
+fn verdicts_are_those_that_are_kept() {
+    let Some(shared) = shared() else { return };
+    let mut reports = check_all(&shared, "files");
+    reports.extend(check_all(&shared, "models"));
+    let verdicts: Vec<String> = reports.iter().map(|(name, report)| verdict(name, report)).collect();
+    if std::env::var_os("CONVENE_KEEP_VERDICTS").is_some() {
+        fs::write(VERDICTS, verdicts.join("\n") + "\n").unwrap();
+    }
+    let kept = fs::read_to_string(VERDICTS).unwrap();
+    let kept: BTreeSet<&str> = kept.lines().collect();
+    let found: BTreeSet<&str> = verdicts.iter().map(String::as_str).collect();
+    let changed: Vec<_> = found.symmetric_difference(&kept).collect();
+    assert!(changed.is_empty(), "kept or found, not both: {changed:#?}");
+    for verdict in found {
+        let internals = ["os error", "struct ", "Error(", "Some(", "expected a sequence"];
+        assert!(!internals.iter().any(|word| verdict.contains(word)), "not for people: {verdict}");
+    }
+}
+
+#[test]
+fn the_documentation_says_what_is_checked() {
+    let docs = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/gltf-support.md")).unwrap();
+    let kept = fs::read_to_string(VERDICTS).unwrap();
+    assert!(docs.contains(&format!("Checked with {} files", kept.lines().count())));
+    let empty = VALID_BUT_EMPTY.len();
+    assert!(docs.contains(&format!("{empty} of the validator's valid files hold no mesh in their scene")));
+    for (name, _) in VALID_BUT_REFUSED {
+        let name = name.trim_end_matches(".gltf");
+        assert!(docs.contains(&format!("`{name}`")), "{name} is not in the table");
+    }
+    let rows = docs.split("## Valid files that are not shown").nth(1).unwrap().split("\n## ").next().unwrap();
+    let listed = rows.matches("`").count() / 2;
+    assert_eq!(listed, VALID_BUT_REFUSED.len(), "files in the table");
 }
 
 fn decoded(path: &Path) -> DecodedModel {

@@ -6,7 +6,8 @@
 #[path = "common/glb.rs"]
 mod glb;
 
-use convene::model::{Cancel, Colors, DecodeError, DecodedModel, Limits, Topology, decode};
+use bytes::Bytes;
+use convene::model::{Cancel, Colors, DecodeError, DecodedModel, Limits, Topology, decode, decode_shared};
 use glb::{F32, Glb, I8, I16, U8, U16};
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
@@ -59,7 +60,7 @@ fn old_chimerax_files_are_repaired() {
     glb.json.as_object_mut().unwrap().remove("buffers");
     let model = read(&glb).unwrap();
     assert_eq!(model.primitives[0].indices, [0, 1, 2, 2, 1, 0]);
-    assert_eq!(model.primitives[0].colors, Some(Colors::U8(vec![[255, 128, 0, 255]; 3])));
+    assert_eq!(model.primitives[0].colors, Some(Colors::U8(vec![[255, 128, 0, 255]; 3].into())));
     assert_eq!(model.warnings.len(), 2, "{:?}", model.warnings);
 }
 
@@ -76,9 +77,9 @@ fn colours_of_every_kind() {
     }
     let model = read(&glb).unwrap();
     let colors: Vec<_> = model.primitives.iter().map(|primitive| primitive.colors.clone().unwrap()).collect();
-    assert_eq!(colors[0], Colors::U8(vec![[1, 2, 3, 255], [4, 5, 6, 255], [7, 8, 9, 255]]));
-    assert_eq!(colors[1], Colors::U16(vec![[0, 65535, 32768, 1]; 3]));
-    assert_eq!(colors[2], Colors::F32(vec![[0.5, 0.5, 0.5, 1.0]; 3]));
+    assert_eq!(colors[0], Colors::U8(vec![[1, 2, 3, 255], [4, 5, 6, 255], [7, 8, 9, 255]].into()));
+    assert_eq!(colors[1], Colors::U16(vec![[0, 65535, 32768, 1]; 3].into()));
+    assert_eq!(colors[2], Colors::F32(vec![[0.5, 0.5, 0.5, 1.0]; 3].into()));
     assert!(model.warnings.is_empty(), "{:?}", model.warnings);
 }
 
@@ -102,7 +103,7 @@ fn quantized_and_interleaved() {
     glb.mesh(json!([{ "attributes": { "POSITION": positions, "NORMAL": normals } }]));
     let model = read(&glb).unwrap();
     assert_eq!(model.primitives[0].positions, [[0., 0., 7.], [300., 0., 7.], [0., -300., 7.]]);
-    assert_eq!(model.primitives[0].normals, Some(vec![[0., 0., 1.]; 3]));
+    assert_eq!(model.primitives[0].normals, Some(vec![[0., 0., 1.]; 3].into()));
     assert!(model.warnings.is_empty(), "{:?}", model.warnings);
     glb.json["bufferViews"][0]["byteStride"] = json!(4);
     assert!(error(&glb).contains("stride of 4 bytes for elements of 6"));
@@ -148,7 +149,7 @@ fn missing_normals_are_computed_without_more_vertices() {
     primitive["attributes"].as_object_mut().unwrap().remove("NORMAL");
     glb.mesh(json!([primitive]));
     let model = read(&glb).unwrap();
-    assert_eq!(model.primitives[0].normals, Some(vec![[0., 0., 1.]; 4]));
+    assert_eq!(model.primitives[0].normals, Some(vec![[0., 0., 1.]; 4].into()));
     assert_eq!(model.primitives[0].positions.len(), 4);
 }
 
@@ -226,7 +227,7 @@ fn textures_and_their_coordinates() {
     glb.json["meshes"][0]["primitives"][0]["material"] = json!(0);
     let limits = Limits { max_texture_side: 4, ..Limits::default() };
     let model = decode(&glb.build(), &limits, &Cancel::default()).unwrap();
-    assert_eq!(model.primitives[0].uvs, Some(vec![[1.0, 0.0]; 3]));
+    assert_eq!(model.primitives[0].uvs, Some(vec![[1.0, 0.0]; 3].into()));
     assert_eq!(model.textures.len(), 2);
     assert_eq!((model.textures[0].width, model.textures[0].height), (4, 2));
     assert_eq!(model.textures[0].rgba8[..4], [9, 8, 7, 255]);
@@ -395,4 +396,38 @@ proptest! {
             assert_sound(&model, &limits);
         }
     }
+}
+
+#[test]
+fn arrays_stay_in_the_file_where_they_can() {
+    let mut glb = Glb::quad();
+    let file = Bytes::from(glb.build());
+    let limits = Limits::default();
+    let shared = decode_shared(&file, &limits, &Cancel::default()).unwrap();
+    let copied = read(&glb).unwrap();
+    let arrays = |model: &DecodedModel| {
+        let p = &model.primitives[0];
+        let Some(Colors::U8(colors)) = p.colors.clone() else { panic!() };
+        (p.positions.clone(), p.normals.clone().unwrap(), colors, p.indices.clone())
+    };
+    let (positions, normals, colors, indices) = arrays(&shared);
+    assert!(positions.is_in_file() && normals.is_in_file() && colors.is_in_file() && indices.is_in_file());
+    assert_eq!(arrays(&shared), arrays(&copied));
+    assert!(!arrays(&copied).0.is_in_file());
+    // Where a file lies askew in memory, and where elements are not next to each other, are copies.
+    let mut askew = vec![0];
+    askew.extend_from_slice(&file);
+    let askew = Bytes::from(askew).slice(1..);
+    let moved = decode_shared(&askew, &limits, &Cancel::default()).unwrap();
+    assert!(!arrays(&moved).0.is_in_file());
+    assert_eq!(arrays(&moved), arrays(&copied));
+    glb.json["bufferViews"][0]["byteStride"] = json!(16);
+    glb.json["accessors"][0]["count"] = json!(3);
+    glb.json["accessors"][1]["count"] = json!(3);
+    glb.json["accessors"][2]["count"] = json!(3);
+    glb.json["meshes"][0]["primitives"][0].as_object_mut().unwrap().remove("indices");
+    let model = decode_shared(&glb.build().into(), &limits, &Cancel::default()).unwrap();
+    let (positions, normals, ..) = arrays(&model);
+    assert!(!positions.is_in_file() && normals.is_in_file());
+    assert_eq!(positions, [[0., 0., 0.], [0., 0., 1.], [0., 0., 1.]]);
 }

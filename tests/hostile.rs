@@ -200,3 +200,51 @@ fn a_limit_on_time_is_kept() {
     let error = decode(&Glb::quad().build(), &limits, &Cancel::default()).unwrap_err();
     assert!(matches!(error, DecodeError::TooSlow { .. }), "{error}");
 }
+
+/// A triangle with a morph target, and an animation that keeps it.
+fn morphing(targets: Value) -> Glb {
+    let mut glb = Glb::new();
+    let positions = glb.floats("VEC3", &[0., 0., 0., 1., 0., 0., 0., 1., 0.]);
+    glb.mesh(json!([{ "attributes": { "POSITION": positions }, "targets": targets }]));
+    let (times, values) = (glb.floats("SCALAR", &[0.0, 1.0]), glb.floats("VEC3", &[0.0; 6]));
+    glb.json["animations"] = json!([{ "samplers": [{ "input": times, "output": values }],
+        "channels": [{ "sampler": 0, "target": { "node": 0, "path": "translation" } }] }]);
+    glb
+}
+
+#[test]
+fn weights_are_not_multiplied_by_nodes() {
+    // 2,000 weights at 20,000 nodes: 160 MB of numbers out of a file of less than one.
+    let mut glb = morphing(json!(vec![json!({}); 2000]));
+    glb.json["meshes"][0]["weights"] = json!(vec![1; 2000]);
+    glb.json["nodes"] = json!(vec![json!({ "mesh": 0 }); 20_000]);
+    glb.json["scenes"][0]["nodes"] = json!([0]);
+    let model = shown(&glb);
+    assert!(model.warnings.iter().any(|warning| warning.contains("the limit of 1048576 weights")));
+    // And those of no target are of no use.
+    let mut glb = morphing(json!([{}]));
+    glb.json["meshes"][0]["weights"] = json!(vec![1; 2_000_000]);
+    assert!(shown(&glb).warnings.is_empty());
+}
+
+#[test]
+fn targets_count_for_every_node_that_has_them() {
+    let mut glb = morphing(json!(vec![json!({}); 2000]));
+    glb.json["nodes"] = json!(vec![json!({ "mesh": 0 }); 10_000]);
+    glb.json["scenes"][0]["nodes"] = (0..10_000).collect::<Value>();
+    let error = read(&glb).unwrap_err().to_string();
+    assert!(error.ends_with("vertices, more than the limit of 12000000"), "{error}");
+}
+
+#[test]
+fn instances_beyond_all_numbers_are_counted_too() {
+    let mut glb = Glb::new();
+    let positions = glb.floats("VEC3", &[0., 0., 0., 1., 0., 0., 0., 1., 0.]);
+    glb.mesh(json!(vec![json!({ "attributes": { "POSITION": positions } }); 2000]));
+    let scales = glb.floats("VEC3", &[3e38; 3 * 2000]);
+    glb.json["nodes"][0]["extensions"] =
+        json!({ "EXT_mesh_gpu_instancing": { "attributes": { "SCALE": scales } } });
+    glb.json["nodes"][0]["scale"] = json!([3e38, 3e38, 3e38]);
+    let error = read(&glb).unwrap_err().to_string();
+    assert_eq!(error, "the model has 200001 instances, more than the limit of 200000");
+}

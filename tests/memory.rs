@@ -4,12 +4,19 @@
 
 use std::{path::Path, process::Command};
 
-use convene::model::{Cancel, Limits, bvh::Bvh, decode, parts::parts, read_model_file};
+use bytes::Bytes;
+use convene::model::{
+    Cancel, Limits,
+    bvh::{Bvh, Solids},
+    decode_shared,
+    parts::parts,
+    read_model_file,
+};
 
 /// Of the file's bytes, those included.
 const MOST_TO_DECODE: f64 = 2.5;
 /// With the meshes for the GPU made and the tree for rays built.
-const MOST_TO_PREPARE: f64 = 4.5;
+const MOST_TO_PREPARE: f64 = 2.5;
 
 const STAGE: &str = "CONVENE_MEMORY_STAGE";
 const MODELS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/models");
@@ -28,10 +35,14 @@ fn stage() {
     let (stage, file) = stage.split_once(' ').unwrap();
     let before = peak();
     let packed = read_model_file(Path::new(file), &Limits::default()).unwrap();
-    let mut model = decode(&packed.glb, &Limits::default(), &Cancel::default()).unwrap();
+    let glb = Bytes::from(packed.glb);
+    let mut model = decode_shared(&glb, &Limits::default(), &Cancel::default()).unwrap();
+    println!("decoded {}", peak() - before);
     if stage == "prepare" {
-        let tree = Bvh::build(&model);
+        let solids = Solids::of(&model);
         let made = parts(&mut model, 4 << 20);
+        println!("cut {}", peak() - before);
+        let tree = Bvh::over(solids);
         let bytes: usize = made.iter().map(|part| part.mesh.bytes()).sum();
         println!("gpu {bytes} draws {}", made.iter().map(|part| part.places.len()).sum::<usize>());
         drop((tree, made));

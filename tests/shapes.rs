@@ -165,8 +165,8 @@ fn two_sets_of_coordinates() {
     let attributes = json!({ "POSITION": positions, "TEXCOORD_0": first, "TEXCOORD_1": second });
     glb.mesh(json!([{ "attributes": attributes, "material": 0 }]));
     let model = read(&glb).unwrap();
-    assert_eq!(model.primitives[0].uvs, Some(vec![[1.5, 1.0]; 3]));
-    assert_eq!(model.primitives[0].uvs_1, Some(vec![[1.0, 0.0]; 3]));
+    assert_eq!(model.primitives[0].uvs, Some(vec![[1.5, 1.0]; 3].into()));
+    assert_eq!(model.primitives[0].uvs_1, Some(vec![[1.0, 0.0]; 3].into()));
     let material = &model.materials[0];
     assert_eq!(material.base_color_texture.unwrap().uv_set, 0);
     assert_eq!(material.occlusion_texture.unwrap().uv_set, 1);

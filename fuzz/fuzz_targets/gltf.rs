@@ -6,10 +6,11 @@
 
 use std::time::{Duration, Instant};
 
+use bytes::Bytes;
 use convene::model::bvh::Bvh;
 use convene::model::parts::parts;
 use convene::model::simplify::simplify;
-use convene::model::{Cancel, DecodedModel, Limits, Topology, decode};
+use convene::model::{Cancel, DecodedModel, Limits, Topology, decode_shared};
 use libfuzzer_sys::fuzz_target;
 
 /// Small, so that what exceeds them is found fast; also by what they forgot to bound.
@@ -37,7 +38,8 @@ fuzz_target!(|bytes: &[u8]| {
         made = glb(bytes);
         &made
     };
-    if let Ok(mut model) = decode(file, &limits(), &Cancel::default()) {
+    let file = Bytes::copy_from_slice(file);
+    if let Ok(mut model) = decode_shared(&file, &limits(), &Cancel::default()) {
         check(&model);
         let tree = Bvh::build(&model);
         let hit = tree.raycast(glam::Vec3::new(0.3, 0.2, 9.0), glam::Vec3::NEG_Z, f32::INFINITY);

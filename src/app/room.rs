@@ -40,6 +40,9 @@ const WHITE: f32 = 998.0;
 const AMBIENT: f32 = 0.30;
 const KEY: f32 = 0.66;
 const FILL: f32 = 0.16;
+/// What the key light brings to a surface that faces it, in lux. A matte surface sends a
+/// part of pi of that in each direction.
+pub(super) const KEY_LUX: f32 = KEY * WHITE * PI;
 
 /// A light that goes with the head: turned against it by this.
 #[derive(Component)]

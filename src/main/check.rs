@@ -80,6 +80,9 @@ fn text(report: &Report, paint: Paint) -> String {
     };
     if let Some(error) = &report.error {
         row(paint.bad("failed   "), &printable(error));
+        if let Some(remedy) = &report.remedy {
+            row("to do    ".into(), remedy);
+        }
     } else {
         let drawn = [
             (report.triangles, "triangle", "triangles"),
@@ -146,9 +149,10 @@ mod tests {
         );
         report.ok = false;
         report.error = Some("it is \x1b[2Jempty".into());
+        report.remedy = Some("Fill it.".into());
         let coloured = text(&report, Paint(true));
         assert!(coloured.contains("\x1b[31mcannot be shown\x1b[0m"), "{coloured:?}");
-        assert!(coloured.contains("it is ?[2Jempty"), "{coloured:?}");
+        assert!(coloured.contains("it is ?[2Jempty\n  to do    Fill it.\n"), "{coloured:?}");
     }
 
     #[test]

@@ -5,6 +5,10 @@
 
 use std::ops::Range;
 
+use bytemuck::Pod;
+use bytes::Bytes;
+
+use super::array::Array;
 use super::buffers::{Buffers, slice};
 use super::decoded::Colors;
 use super::document::{SparsePart, Whole};
@@ -69,6 +73,8 @@ pub(super) struct Elements<'a> {
     pub(super) width: usize,
     pub(super) normalized: bool,
     sparse: Option<Sparse<'a>>,
+    /// The file that `bytes` may be a part of, if it can be shared.
+    file: Option<&'a Bytes>,
 }
 
 /// Elements to replace.
@@ -111,6 +117,7 @@ impl<'a> Elements<'a> {
             width,
             normalized: accessor.normalized,
             sparse: None,
+            file: buffers.file(),
         };
         if let Some(view) = accessor.buffer_view {
             elements.attach(buffers, view, accessor.byte_offset.0, true)?;
@@ -122,8 +129,17 @@ impl<'a> Elements<'a> {
             }
             let part = |part: &SparsePart, component: Component, width: usize, normalized| {
                 let stride = width * component.bytes();
-                let mut elements =
-                    Self { index, bytes: None, stride, count, component, width, normalized, sparse: None };
+                let mut elements = Self {
+                    index,
+                    bytes: None,
+                    stride,
+                    count,
+                    component,
+                    width,
+                    normalized,
+                    sparse: None,
+                    file: None,
+                };
                 let view = part.buffer_view.ok_or_else(|| {
                     format_fault(index, "sparse elements without a buffer view".to_owned(), "a mesh")
                 })?;
@@ -149,7 +165,17 @@ impl<'a> Elements<'a> {
     ) -> Self {
         let stride = (width * component.bytes()).max(1);
         let count = bytes.len() / stride;
-        Self { index, bytes: Some(bytes), stride, count, component, width, normalized, sparse: None }
+        Self {
+            index,
+            bytes: Some(bytes),
+            stride,
+            count,
+            component,
+            width,
+            normalized,
+            sparse: None,
+            file: None,
+        }
     }
 
     fn attach(
@@ -182,7 +208,16 @@ impl<'a> Elements<'a> {
 
     /// A fault about this accessor's format.
     pub(super) fn unfit(&self, wanted: &'static str) -> Fault {
-        format_fault(self.index, format!("{} {} per element", self.width, self.component.name()), wanted)
+        {
+            let kind = match self.width {
+                1 => "single",
+                2 => "pairs of",
+                3 => "threes of",
+                4 => "fours of",
+                _ => "matrices of",
+            };
+            format_fault(self.index, format!("{kind} {}", self.component.name()), wanted)
+        }
     }
 
     /// Elements in `range` as floats: as they are, or fractions if normalized.
@@ -212,6 +247,38 @@ impl<'a> Elements<'a> {
         }
     }
 
+    /// The same; floats that lie in a shared file stay there.
+    pub(super) fn float_array<const N: usize>(
+        &self,
+        range: Range<usize>,
+        wanted: &'static str,
+    ) -> Result<Array<[f32; N]>, Fault>
+    where
+        [f32; N]: Pod,
+    {
+        let shared =
+            (self.component == Component::F32 && self.width == N).then(|| self.shared(range.clone()));
+        match shared.flatten() {
+            Some(array) => Ok(array),
+            None => self.floats(range, wanted).map(Array::from),
+        }
+    }
+
+    /// Elements in `range` where they lie in the file: if they are there one after the
+    /// other, each a `T`, without others in their place.
+    fn shared<T: Pod>(&self, range: Range<usize>) -> Option<Array<T>> {
+        let (bytes, file) = (self.bytes?, self.file?);
+        if self.sparse.is_some() || self.stride != size_of::<T>() {
+            return None;
+        }
+        let part = range.start.checked_mul(self.stride)?..range.end.checked_mul(self.stride)?;
+        let part = bytes.get(part)?;
+        // Data that was unpacked or embedded as text lies elsewhere.
+        let start = part.as_ptr().addr().checked_sub(file.as_ptr().addr())?;
+        let end = start.checked_add(part.len()).filter(|&end| end <= file.len())?;
+        Array::of_file(file.slice(start..end))
+    }
+
     /// Elements in `range` as colours, bit for bit. Old ChimeraX calls its unsigned
     /// bytes signed and does not call them normalized.
     pub(super) fn colors(&self, range: Range<usize>) -> Result<Colors, Fault> {
@@ -219,13 +286,24 @@ impl<'a> Elements<'a> {
             return Err(self.unfit("colours"));
         }
         match self.component {
-            Component::U8 | Component::I8 => self.read(range, u8::MAX, |[byte]| byte).map(Colors::U8),
+            Component::U8 | Component::I8 => self.four(range, u8::MAX, |[byte]| byte).map(Colors::U8),
             Component::U16 | Component::I16 => {
-                self.read(range, u16::MAX, u16::from_le_bytes).map(Colors::U16)
+                self.four(range, u16::MAX, u16::from_le_bytes).map(Colors::U16)
             }
-            Component::F32 => self.read(range, 1.0, f32::from_le_bytes).map(Colors::F32),
+            Component::F32 => self.four(range, 1.0, f32::from_le_bytes).map(Colors::F32),
             Component::U32 => Err(self.unfit("colours")),
         }
+    }
+
+    /// Elements of four, the fourth of which may be missing.
+    fn four<T: Pod + Default, const S: usize>(
+        &self,
+        range: Range<usize>,
+        pad: T,
+        convert: impl Fn([u8; S]) -> T,
+    ) -> Result<Array<[T; 4]>, Fault> {
+        let shared = (self.width == 4).then(|| self.shared(range.clone())).flatten();
+        shared.map_or_else(|| self.read(range, pad, convert).map(Array::from), Ok)
     }
 
     /// Elements of four small whole numbers: joints.
@@ -253,14 +331,31 @@ impl<'a> Elements<'a> {
     }
 
     /// All components as indices.
-    pub(super) fn indices(&self) -> Result<Vec<u32>, Fault> {
+    pub(super) fn indices(&self) -> Result<Array<u32>, Fault> {
         let all = 0..self.count;
+        if self.component == Component::U32
+            && let Some(array) = self.shared_scalars()
+        {
+            return Ok(array);
+        }
         match self.width {
             1 => self.indices_of::<1>(all),
             2 => self.indices_of::<2>(all),
             3 => self.indices_of::<3>(all),
             _ => self.indices_of::<4>(all),
         }
+        .map(Array::from)
+    }
+
+    fn shared_scalars(&self) -> Option<Array<u32>> {
+        // As many as there are, whatever they are grouped by.
+        let scalars = Self {
+            width: 1,
+            stride: if self.stride == self.width * 4 { 4 } else { 0 },
+            count: self.count.checked_mul(self.width)?,
+            ..self.clone()
+        };
+        scalars.shared(0..scalars.count)
     }
 
     fn indices_of<const N: usize>(&self, range: Range<usize>) -> Result<Vec<u32>, Fault> {

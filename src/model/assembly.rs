@@ -1,9 +1,11 @@
 //! The scene put together: each mesh read once, and placed where nodes say.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use glam::Affine3A;
 
+use super::array::Array;
 use super::bounds::Bounds;
 use super::buffers::Buffers;
 use super::decoded::{DecodedModel, Instance, Primitive, Topology};
@@ -21,7 +23,13 @@ struct Mesh {
     /// Its primitives in the model.
     shared: Range<usize>,
     /// Those that change their shape: each node that places them has its own.
-    bent: Vec<(Primitive, RigData)>,
+    bent: Vec<(Primitive, Arc<RigData>)>,
+}
+
+impl Mesh {
+    fn is_empty(&self) -> bool {
+        self.shared.is_empty() && self.bent.is_empty()
+    }
 }
 
 /// A model in the making.
@@ -32,7 +40,9 @@ pub(super) struct Assembly<'a> {
     meshes: Vec<Option<Mesh>>,
     motion: Motion,
     rest: Pose,
-    skins: Vec<Option<Skin>>,
+    skins: Vec<Option<Arc<Skin>>>,
+    /// Instances so far, those included that are beyond all numbers.
+    tried: u64,
     model: DecodedModel,
 }
 
@@ -42,7 +52,7 @@ impl<'a> Assembly<'a> {
         limits: &'a Limits,
         watch: &'a Watch<'a>,
         placed: &'a Placements,
-        (motion, skins): (Motion, Vec<Option<Skin>>),
+        (motion, skins): (Motion, Vec<Option<Arc<Skin>>>),
     ) -> Self {
         let document = buffers.document();
         let mut model = DecodedModel::default();
@@ -55,6 +65,7 @@ impl<'a> Assembly<'a> {
             rest: motion.rest(),
             motion,
             skins,
+            tried: 0,
             model,
         }
     }
@@ -76,6 +87,21 @@ impl<'a> Assembly<'a> {
 
     fn place(&mut self, placed: Placed, warnings: &mut Warnings) -> Result<(), DecodeError> {
         let Some(mesh) = self.mesh(placed.mesh, warnings)? else { return Ok(()) };
+        if !mesh.is_empty() {
+            self.place_mesh(&mesh, placed, warnings)?;
+        }
+        if let Some(place) = self.meshes.get_mut(placed.mesh) {
+            *place = Some(mesh);
+        }
+        Ok(())
+    }
+
+    fn place_mesh(
+        &mut self,
+        mesh: &Mesh,
+        placed: Placed,
+        warnings: &mut Warnings,
+    ) -> Result<(), DecodeError> {
         let node = placed.node.filter(|&node| self.motion.is_moved(node));
         let document = self.reader.buffers.document();
         let json = placed.node.and_then(|node| document.nodes.get(node));
@@ -96,11 +122,8 @@ impl<'a> Assembly<'a> {
             }
         }
         let skin = json.and_then(|node| node.skin).map(super::document::Whole::index);
-        for (primitive, data) in mesh.bent.clone() {
+        for (primitive, data) in &mesh.bent {
             self.bent(primitive, data, placed, skin, &transforms, warnings)?;
-        }
-        if let Some(place) = self.meshes.get_mut(placed.mesh) {
-            *place = Some(mesh);
         }
         Ok(())
     }
@@ -108,14 +131,17 @@ impl<'a> Assembly<'a> {
     /// Places a primitive in the shape that it has at rest.
     fn bent(
         &mut self,
-        primitive: Primitive,
-        data: RigData,
+        primitive: &Primitive,
+        data: &Arc<RigData>,
         placed: Placed,
         skin: Option<usize>,
         transforms: &[Affine3A],
         warnings: &mut Warnings,
     ) -> Result<(), DecodeError> {
-        let spent = self.reader.spent.vertices(primitive.positions.len(), self.reader.limits);
+        self.watch.check()?;
+        // As many as are looked at to bend it.
+        let vertices = primitive.positions.len().saturating_mul(1 + data.targets.len());
+        let spent = self.reader.spent.vertices(vertices + data.targets.len(), self.reader.limits);
         if let Err(Failure::Stop(error)) = spent {
             return Err(error);
         }
@@ -125,7 +151,7 @@ impl<'a> Assembly<'a> {
             node: placed.node.unwrap_or(usize::MAX),
             positions: primitive.positions.clone(),
             normals: primitive.normals.clone(),
-            data,
+            data: Arc::clone(data),
             skin: skin.and_then(|skin| self.skins.get(skin)).cloned().flatten(),
         };
         let shape = rig.shape(&self.rest);
@@ -139,10 +165,10 @@ impl<'a> Assembly<'a> {
         let node = placed.node.filter(|&node| self.motion.is_moved(node) && !rig.is_skinned());
         let skinned = rig.is_skinned();
         self.model.primitives.push(Primitive {
-            positions: shape.positions,
-            normals: shape.normals,
+            positions: shape.positions.into(),
+            normals: shape.normals.map(Array::from),
             bounds,
-            ..primitive
+            ..primitive.clone()
         });
         if !self.motion.clips.is_empty() {
             self.motion.rigs.push(rig);
@@ -175,7 +201,7 @@ impl<'a> Assembly<'a> {
             self.watch.check()?;
             match self.reader.read(json, warnings) {
                 Ok((primitive, rig)) if rig.is_empty() => self.model.primitives.push(primitive),
-                Ok(both) => bent.push(both),
+                Ok((primitive, rig)) => bent.push((primitive, Arc::new(rig))),
                 Err(Failure::Stop(error)) => return Err(error),
                 Err(Failure::Skip(fault)) => {
                     warnings.fault(format_args!("mesh {number}, primitive {part} is left out: {fault}"));
@@ -190,6 +216,8 @@ impl<'a> Assembly<'a> {
     fn add(&mut self, instance: Instance, warnings: &mut Warnings) -> Result<(), DecodeError> {
         let (model, limits) = (&mut self.model, self.reader.limits);
         let Some(primitive) = model.primitives.get(instance.primitive) else { return Ok(()) };
+        self.tried += 1;
+        within("instances", self.tried, limits.max_instances as u64)?;
         let bounds = primitive.bounds.transformed(&instance.transform);
         if !instance.transform.is_finite() || !bounds.is_finite() || !bounds.size().is_finite() {
             warnings.fault("a mesh is placed beyond the range of numbers and left out");
@@ -203,7 +231,6 @@ impl<'a> Assembly<'a> {
         };
         *drawn = drawn.saturating_add(primitive.elements() as u64);
         within(what, *drawn, limits.max_triangles)?;
-        within("instances", model.instances.len() as u64 + 1, limits.max_instances as u64)?;
         model.bounds = model.bounds.union(bounds);
         model.instances.push(instance);
         Ok(())

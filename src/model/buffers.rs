@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::cell::{Cell, OnceCell};
 
+use bytes::Bytes;
+
 use super::document::{Buffer, BufferView, Document, MeshoptView, Whole};
 use super::error::Fault;
 use super::limits::Limits;
@@ -14,6 +16,8 @@ use super::warnings::{Warnings, quoted};
 pub(super) struct Buffers<'a> {
     document: &'a Document<'a>,
     buffers: Vec<Result<Cow<'a, [u8]>, String>>,
+    /// The whole file, if what is read may share it.
+    file: Option<&'a Bytes>,
     /// Of each view: its bytes unpacked, if it is compressed and was asked for.
     unpacked: Vec<OnceCell<Result<Vec<u8>, Refusal>>>,
     /// Bytes that may still be unpacked.
@@ -41,6 +45,7 @@ impl<'a> Buffers<'a> {
     pub(super) fn load(
         document: &'a Document<'a>,
         bin: Option<&'a [u8]>,
+        file: Option<&'a Bytes>,
         limits: &Limits,
         warnings: &mut Warnings,
     ) -> Self {
@@ -68,6 +73,7 @@ impl<'a> Buffers<'a> {
         Self {
             document,
             buffers,
+            file,
             unpacked,
             left: Cell::new(limits.max_unpacked_bytes),
             limit: limits.max_unpacked_bytes,
@@ -76,6 +82,11 @@ impl<'a> Buffers<'a> {
 
     pub(super) fn document(&self) -> &'a Document<'a> {
         self.document
+    }
+
+    /// The whole file, if what is read may share it.
+    pub(super) fn file(&self) -> Option<&'a Bytes> {
+        self.file
     }
 
     /// The part of a buffer that a buffer view shows.
@@ -195,7 +206,7 @@ mod tests {
     fn with<R>(json: &str, bin: Option<&[u8]>, test: impl FnOnce(&Buffers, Vec<String>) -> R) -> R {
         let document = document::parse(json.as_bytes(), &Limits::default()).unwrap();
         let mut warnings = Warnings::default();
-        let buffers = Buffers::load(&document, bin, &Limits::default(), &mut warnings);
+        let buffers = Buffers::load(&document, bin, None, &Limits::default(), &mut warnings);
         test(&buffers, warnings.into_lines())
     }
 

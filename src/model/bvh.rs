@@ -1,14 +1,17 @@
 //! Where a ray hits a model: a tree of boxes over its triangles.
 //!
 //! For pointing and grabbing: built once per model on a worker thread, then asked
-//! from any thread, every frame. Needs about 40 bytes per triangle.
+//! from any thread, every frame. Needs about 11 bytes per triangle: corners are looked
+//! up in the model's own arrays, which the tree shares, and boxes are stored on a grid
+//! of 65,536 steps around everything.
 
-use glam::{Vec3, Vec3A};
+use glam::{Affine3A, Vec3, Vec3A};
 
+use super::array::Array;
 use super::bounds::Bounds;
 use super::decoded::{DecodedModel, Topology};
 
-/// Items in a leaf at most, unless their centres coincide.
+/// Items in a leaf at most.
 const LEAF_ITEMS: usize = 8;
 
 /// Planes tried per split are one less.
@@ -18,19 +21,200 @@ const BINS: usize = 16;
 /// whatever the shapes: 64 levels hold more than a model may.
 const MAX_SAH_DEPTH: u32 = 32;
 
-/// In place of a triangle's first corner: the second number is that of a box.
-const BOX: u32 = u32::MAX;
+/// Bits of [`Node::first`] that are a number; the others count the items of a leaf.
+const NUMBER_BITS: u32 = 28;
 
-/// A tree of boxes over everything in a model, in model space (glTF units).
+/// What rays can hit in a model, in its arrays.
+#[derive(Debug, Clone, Default)]
+pub struct Solids {
+    all: Vec<Solid>,
+    /// Items of all of them.
+    count: u32,
+}
+
+/// One instance.
+#[derive(Debug, Clone)]
+struct Solid {
+    /// The number of its first item; the others follow.
+    first: u32,
+    shape: Shape,
+}
+
+#[derive(Debug, Clone)]
+enum Shape {
+    /// An item for each triangle.
+    Triangles {
+        positions: Array<[f32; 3]>,
+        indices: Array<u32>,
+        /// model_from_primitive.
+        transform: Affine3A,
+        /// In model space.
+        bounds: Bounds,
+    },
+    /// One item: around lines and points, which no ray hits exactly. In model space.
+    Box(Bounds),
+}
+
+impl Solids {
+    /// Takes hold of a model's positions and indices, without copying them; the model may
+    /// then be used up.
+    #[must_use]
+    pub fn of(model: &DecodedModel) -> Self {
+        let mut solids = Self::default();
+        for instance in &model.instances {
+            let Some(primitive) = model.primitives.get(instance.primitive) else { continue };
+            let bounds = primitive.bounds.transformed(&instance.transform);
+            let (shape, items) = match primitive.topology {
+                Topology::Triangles => {
+                    let shape = Shape::Triangles {
+                        positions: primitive.positions.clone(),
+                        indices: primitive.indices.clone(),
+                        transform: instance.transform,
+                        bounds,
+                    };
+                    (shape, primitive.elements())
+                }
+                Topology::Lines | Topology::Points => (Shape::Box(bounds), 1),
+            };
+            let after = u32::try_from(items).ok().and_then(|items| solids.count.checked_add(items));
+            // The decoder's limits are far below; what is beyond numbers is left out.
+            if let Some(after) = after.filter(|after| after >> NUMBER_BITS == 0) {
+                solids.all.push(Solid { first: solids.count, shape });
+                solids.count = after;
+            }
+        }
+        solids
+    }
+
+    /// Around everything.
+    fn bounds(&self) -> Bounds {
+        self.all.iter().fold(Bounds::empty(), |all, solid| all.union(solid.bounds()))
+    }
+
+    /// The one that an item is of.
+    fn at(&self, item: u32) -> Option<&Solid> {
+        let after = self.all.partition_point(|solid| solid.first <= item);
+        self.all.get(after.checked_sub(1)?)
+    }
+}
+
+impl Solid {
+    fn bounds(&self) -> Bounds {
+        match &self.shape {
+            Shape::Triangles { bounds, .. } | Shape::Box(bounds) => *bounds,
+        }
+    }
+
+    fn items(&self) -> usize {
+        match &self.shape {
+            Shape::Triangles { indices, .. } => indices.len() / 3,
+            Shape::Box(_) => 1,
+        }
+    }
+
+    /// Corners of one of its triangles, in model space.
+    fn corners(&self, item: u32) -> Option<[Vec3; 3]> {
+        let Shape::Triangles { positions, indices, transform, .. } = &self.shape else { return None };
+        let triangle = indices.as_chunks::<3>().0.get(item.checked_sub(self.first)? as usize)?;
+        let corner = |index: u32| {
+            let position = positions.get(index as usize).copied()?;
+            Some(transform.transform_point3(position.into()))
+        };
+        let [a, b, c] = triangle.map(corner);
+        Some([a?, b?, c?])
+    }
+
+    /// Around one of its items, in model space. None around what is no number, which
+    /// would spoil every box above it.
+    fn item_bounds(&self, item: u32) -> Option<Bounds> {
+        let bounds = match &self.shape {
+            Shape::Triangles { .. } => {
+                let [a, b, c] = self.corners(item)?;
+                Bounds { min: a.min(b).min(c), max: a.max(b).max(c) }
+            }
+            Shape::Box(bounds) => *bounds,
+        };
+        bounds.is_finite().then_some(bounds)
+    }
+
+    fn hit(&self, item: u32, origin: Vec3, direction: Vec3, limit: f32) -> Option<(f32, Vec3)> {
+        match &self.shape {
+            Shape::Triangles { .. } => hit_triangle(self.corners(item)?, origin, direction, limit),
+            Shape::Box(bounds) => hit_box(bounds, origin, direction, limit),
+        }
+    }
+}
+
+/// Steps of the same length along all axes.
+#[derive(Debug, Clone, Copy, Default)]
+struct Grid {
+    /// Where the step is that is number [`Grid::MARGIN`].
+    origin: Vec3,
+    /// Per unit of the model; 0 if everything is at one place or none.
+    scale: f32,
+}
+
+impl Grid {
+    /// Steps around everything, so that rounding does not lead out of the grid.
+    const MARGIN: f32 = 1.0;
+    const LAST: f32 = 65_535.0;
+
+    fn around(bounds: &Bounds) -> Self {
+        let scale = (Self::LAST - 2.0 * Self::MARGIN) / bounds.largest_side();
+        let origin = if bounds.min.is_finite() { bounds.min } else { Vec3::ZERO };
+        Self { origin, scale: if scale.is_finite() { scale } else { 0.0 } }
+    }
+
+    fn place(&self, point: Vec3) -> Vec3 {
+        // What is beyond all numbers times nothing would be no number.
+        if self.scale == 0.0 {
+            return Vec3::splat(Self::MARGIN);
+        }
+        (point - self.origin) * self.scale + Self::MARGIN
+    }
+
+    /// The box in steps, with half a step or more around it for the rounding of what is in it
+    /// and of rays.
+    fn cell(&self, bounds: &Bounds) -> Cell {
+        // Casting cuts what is behind the point and what is beyond the grid.
+        let step = |v: Vec3| v.to_array().map(|v| v as u16);
+        Cell { min: step(self.place(bounds.min) - 0.5), max: step(self.place(bounds.max) + 1.5) }
+    }
+}
+
+/// A box, in steps of the grid.
+#[derive(Debug, Clone, Copy)]
+struct Cell {
+    min: [u16; 3],
+    max: [u16; 3],
+}
+
+impl Cell {
+    const EMPTY: Self = Self { min: [u16::MAX; 3], max: [0; 3] };
+
+    fn union(self, other: Self) -> Self {
+        let [a, b, c] = self.min;
+        let [d, e, f] = other.min;
+        let [g, h, i] = self.max;
+        let [j, k, l] = other.max;
+        Self { min: [a.min(d), b.min(e), c.min(f)], max: [g.max(j), h.max(k), i.max(l)] }
+    }
+}
+
+/// Boxes over everything in a model, in model space (glTF units): one tree, or one for
+/// each of the parts that the model came in.
 #[derive(Debug, Clone, Default)]
 pub struct Bvh {
+    trees: Vec<Tree>,
+}
+
+#[derive(Debug, Clone)]
+struct Tree {
     nodes: Vec<Node>,
-    /// Corners of the triangles, in the order of the leaves.
-    items: Vec<[u32; 3]>,
-    /// All vertices of all instances, transformed.
-    points: Vec<[f32; 3]>,
-    /// Boxes around instances of lines and points, which no ray hits exactly.
-    boxes: Vec<Bounds>,
+    /// Numbers of items, in the order of the leaves.
+    items: Vec<u32>,
+    solids: Solids,
+    grid: Grid,
 }
 
 /// Where a ray meets a model.
@@ -47,15 +231,13 @@ pub struct Hit {
 
 #[derive(Debug, Clone, Copy)]
 struct Node {
-    min: [f32; 3],
-    /// Of a leaf its first item; else its first child, which the second follows.
+    cell: Cell,
+    /// In the lower [`NUMBER_BITS`] the first item of a leaf; else the first child, which
+    /// the second follows. In the others the number of items of a leaf; else 0.
     first: u32,
-    max: [f32; 3],
-    /// Of a leaf the number of items; else 0.
-    count: u32,
 }
 
-/// A box, in vector registers, while the tree is built.
+/// A box, in vector registers, while the tree is built. In steps of the grid.
 #[derive(Debug, Clone, Copy)]
 struct Extent {
     min: Vec3A,
@@ -76,33 +258,27 @@ impl Extent {
     }
 }
 
-impl From<Bounds> for Extent {
-    fn from(bounds: Bounds) -> Self {
-        Self { min: bounds.min.into(), max: bounds.max.into() }
-    }
-}
-
-/// An item while the tree is built. Not in vector registers' own types, which would
-/// take a third more of what is the most memory that opening a model needs.
+/// An item while the tree is built, in as few bytes as will do: all of them together are
+/// much of the memory that opening a model needs.
 #[derive(Debug, Clone, Copy)]
 struct Item {
-    min: [f32; 3],
-    max: [f32; 3],
-    corners: [u32; 3],
+    number: u32,
+    /// The middle of its box.
+    center: [u16; 3],
+    /// Half of the longest side of its box: boxes count as cubes until the tree is there.
+    reach: u16,
 }
 
 impl Item {
-    fn new(bounds: Bounds, corners: [u32; 3]) -> Self {
-        Self { min: bounds.min.to_array(), max: bounds.max.to_array(), corners }
+    fn new(number: u32, cell: Cell) -> Self {
+        let [a, b, c] = cell.min;
+        let [d, e, f] = cell.max;
+        let longest = (d.abs_diff(a)).max(e.abs_diff(b)).max(f.abs_diff(c));
+        Self { number, center: [a.midpoint(d), b.midpoint(e), c.midpoint(f)], reach: longest.div_ceil(2) }
     }
 
-    fn extent(&self) -> Extent {
-        Extent { min: self.min.into(), max: self.max.into() }
-    }
-
-    /// Twice the middle of the box: as good for comparing.
     fn center(&self) -> Vec3A {
-        Vec3A::from(self.min) + Vec3A::from(self.max)
+        Vec3A::from(self.center.map(f32::from))
     }
 }
 
@@ -110,78 +286,20 @@ impl Bvh {
     /// Builds the tree. Instances of lines and points count as their boxes.
     #[must_use]
     pub fn build(model: &DecodedModel) -> Self {
-        let (mut items, points, boxes) = flatten(model);
-        let whole = Part::of(&items);
-        let mut nodes = Vec::with_capacity(items.len() / 3 + 1);
-        nodes.push(Node::leaf(&whole, 0));
-        let mut stack = vec![(0usize, 0usize, whole, 0u32)];
-        while let Some((node, from, whole, depth)) = stack.pop() {
-            let Some(part) = items.get_mut(from..from + whole.count).filter(|part| part.len() > LEAF_ITEMS)
-            else {
-                continue;
-            };
-            let [left, right] = split(part, &whole, depth);
-            let (children, middle) = (nodes.len(), from + left.count);
-            if let (Some(node), Ok(first)) = (nodes.get_mut(node), u32::try_from(children)) {
-                (node.first, node.count) = (first, 0);
-            }
-            nodes.push(Node::leaf(&left, from));
-            nodes.push(Node::leaf(&right, middle));
-            stack.push((children, from, left, depth + 1));
-            stack.push((children + 1, middle, right, depth + 1));
-        }
-        // In the same memory.
-        let mut corners: Vec<[u32; 3]> = items.into_iter().map(|item| item.corners).collect();
-        corners.shrink_to_fit();
-        Self { nodes, items: corners, points, boxes }
+        Self::over(Solids::of(model))
     }
 
-    /// One tree over the models of several, which are in the same space. Much cheaper
-    /// than building it anew; a little slower where their boxes overlap.
+    /// The same for what was taken hold of.
     #[must_use]
-    pub fn join(trees: Vec<Self>) -> Self {
-        let mut roots: Vec<Root> = Vec::with_capacity(trees.len());
-        let mut joined = Self::default();
-        let all = |count: fn(&Self) -> usize| trees.iter().map(count).sum::<usize>();
-        // Two more nodes for each root at most, the tree's own among them.
-        joined.nodes.reserve_exact(all(|tree| tree.nodes.len()) + trees.len());
-        joined.items.reserve_exact(all(|tree| tree.items.len()));
-        joined.points.reserve_exact(all(|tree| tree.points.len()));
-        for tree in trees.into_iter().filter(|tree| !tree.items.is_empty()) {
-            let starts = [joined.items.len(), joined.points.len(), joined.boxes.len()];
-            let [items, points, boxes] = starts.map(|start| u32::try_from(start).unwrap_or(u32::MAX));
-            joined.points.extend(tree.points);
-            joined.boxes.extend(tree.boxes);
-            joined.items.extend(tree.items.into_iter().map(|[i, j, k]| match i {
-                BOX => [BOX, j.saturating_add(boxes), k],
-                _ => [i, j, k].map(|corner| corner.saturating_add(points)),
-            }));
-            roots.push(Root { nodes: tree.nodes, items });
-        }
-        if roots.is_empty() {
-            return joined;
-        }
-        let mut stack = vec![(0usize, 0..roots.len())];
-        joined.nodes.push(Node::leaf(&Part::EMPTY, 0));
-        while let Some((slot, range)) = stack.pop() {
-            let Some(some) = roots.get_mut(range.clone()) else { continue };
-            let node = match some {
-                [one] => one.hang(&mut joined.nodes),
-                _ => {
-                    halve(some);
-                    let first = joined.nodes.len();
-                    let middle = range.start + some.len() / 2;
-                    let extent = some.iter().fold(Extent::EMPTY, |extent, root| extent.union(root.extent()));
-                    joined.nodes.extend([Node::leaf(&Part::EMPTY, 0); 2]);
-                    stack.extend([(first, range.start..middle), (first + 1, middle..range.end)]);
-                    Node::over(extent, first)
-                }
-            };
-            if let Some(place) = joined.nodes.get_mut(slot) {
-                *place = node;
-            }
-        }
-        joined
+    pub fn over(solids: Solids) -> Self {
+        if solids.all.is_empty() { Self::default() } else { Self { trees: vec![Tree::over(solids)] } }
+    }
+
+    /// Of the models of several, which are in the same space. It costs nothing now, and
+    /// each ray a look at the box of each.
+    #[must_use]
+    pub fn join(parts: Vec<Self>) -> Self {
+        Self { trees: parts.into_iter().flat_map(|part| part.trees).collect() }
     }
 
     /// The nearest point of the model on a ray, both in model space. The
@@ -189,27 +307,81 @@ impl Bvh {
     #[must_use]
     pub fn raycast(&self, origin: Vec3, direction: Vec3, max_distance: f32) -> Option<Hit> {
         let direction = direction.try_normalize()?;
-        let inverse = direction.recip();
-        let mut nearest: Option<(f32, Vec3)> = None;
         // A distance beyond all floats is none: points there are nowhere.
-        let mut limit = max_distance.min(f32::MAX);
+        let limit = max_distance.min(f32::MAX);
+        let hit = |nearest: Option<(f32, Vec3)>, tree: &Tree| {
+            let limit = nearest.map_or(limit, |(distance, _)| distance);
+            tree.raycast(origin, direction, limit).or(nearest)
+        };
+        let (distance, normal) = self.trees.iter().fold(None, hit)?;
+        let normal = if normal.dot(direction) > 0.0 { -normal } else { normal };
+        Some(Hit { distance, point: origin + direction * distance, normal })
+    }
+}
+
+impl Tree {
+    fn over(solids: Solids) -> Self {
+        let grid = Grid::around(&solids.bounds());
+        let mut items = items(&solids, &grid);
+        let firsts = divide(&mut items);
+        // In the same memory.
+        let mut numbers: Vec<u32> = items.into_iter().map(|item| item.number).collect();
+        numbers.shrink_to_fit();
+        // Boxes only now: with them and all items there would be half as much again.
+        let nodes = firsts.into_iter().map(|first| Node { cell: Cell::EMPTY, first }).collect();
+        let mut tree = Self { nodes, items: numbers, solids, grid };
+        tree.fit();
+        tree
+    }
+
+    /// The boxes of all nodes: of leaves around their items, of others around their children.
+    fn fit(&mut self) {
+        for number in (0..self.nodes.len()).rev() {
+            let Some(node) = self.nodes.get(number) else { continue };
+            let (first, count) = node.parts();
+            let cell = if count > 0 {
+                let items = self.items.iter().skip(first).take(count);
+                items.fold(Cell::EMPTY, |all, &item| {
+                    match self.solids.at(item).and_then(|s| s.item_bounds(item)) {
+                        Some(bounds) => all.union(self.grid.cell(&bounds)),
+                        None => all,
+                    }
+                })
+            } else {
+                let children = self.nodes.iter().skip(first).take(2);
+                children.fold(Cell::EMPTY, |all, child| all.union(child.cell))
+            };
+            if let Some(node) = self.nodes.get_mut(number) {
+                node.cell = cell;
+            }
+        }
+    }
+
+    /// How far along the ray, whose direction has length 1, something is met within the
+    /// limit, and a normal of it of length 1.
+    fn raycast(&self, origin: Vec3, direction: Vec3, mut limit: f32) -> Option<(f32, Vec3)> {
+        // On the grid the ray takes as long as in the model.
+        let (start, inverse) = (self.grid.place(origin), (direction * self.grid.scale).recip());
+        let mut nearest: Option<(f32, Vec3)> = None;
         let mut stack = Vec::with_capacity(64);
         let root = self.nodes.first()?;
-        stack.extend(root.enter(origin, inverse, limit).map(|distance| (distance, *root)));
+        stack.extend(root.enter(start, inverse, limit).map(|distance| (distance, *root)));
         while let Some((distance, node)) = stack.pop() {
             if distance > limit {
                 continue;
             }
-            let first = node.first as usize;
-            if node.count > 0 {
-                for item in self.items.iter().skip(first).take(node.count as usize) {
-                    if let Some((distance, normal)) = self.hit(item, origin, direction, limit) {
+            let (first, count) = node.parts();
+            if count > 0 {
+                for &item in self.items.iter().skip(first).take(count) {
+                    let hit =
+                        self.solids.at(item).and_then(|solid| solid.hit(item, origin, direction, limit));
+                    if let Some((distance, normal)) = hit {
                         limit = distance;
                         nearest = Some((distance, normal));
                     }
                 }
             } else if let (Some(&a), Some(&b)) = (self.nodes.get(first), self.nodes.get(first + 1)) {
-                let enter = |node: Node| node.enter(origin, inverse, limit).map(|distance| (distance, node));
+                let enter = |node: Node| node.enter(start, inverse, limit).map(|distance| (distance, node));
                 match (enter(a), enter(b)) {
                     // The nearer is looked at first: often the other need not be then.
                     (Some(a), Some(b)) if a.0 <= b.0 => stack.extend([b, a]),
@@ -217,106 +389,55 @@ impl Bvh {
                 }
             }
         }
-        let (distance, normal) = nearest?;
-        let normal = if normal.dot(direction) > 0.0 { -normal } else { normal };
-        Some(Hit { distance, point: origin + direction * distance, normal })
-    }
-
-    fn hit(&self, item: &[u32; 3], origin: Vec3, direction: Vec3, limit: f32) -> Option<(f32, Vec3)> {
-        let [first, second, third] = item.map(|number| number as usize);
-        if item.first() == Some(&BOX) {
-            return hit_box(self.boxes.get(second)?, origin, direction, limit);
-        }
-        let corner = |index: usize| self.points.get(index).copied().map(Vec3::from);
-        hit_triangle([corner(first)?, corner(second)?, corner(third)?], origin, direction, limit)
+        nearest
     }
 }
 
-/// A tree that becomes a part of another.
-struct Root {
-    nodes: Vec<Node>,
-    /// Where its items begin there.
-    items: u32,
+/// Everything that can be hit.
+fn items(solids: &Solids, grid: &Grid) -> Vec<Item> {
+    let mut items = Vec::with_capacity(solids.count as usize);
+    for solid in &solids.all {
+        let numbers = (solid.first..).take(solid.items());
+        items.extend(numbers.filter_map(|number| {
+            solid.item_bounds(number).map(|bounds| Item::new(number, grid.cell(&bounds)))
+        }));
+    }
+    items
 }
 
-impl Root {
-    fn extent(&self) -> Extent {
-        let all = |node: &Node| Extent { min: node.min.into(), max: node.max.into() };
-        self.nodes.first().map_or(Extent::EMPTY, all)
+/// Brings the items into the order of the leaves, and gives [`Node::first`] of each node.
+/// Each node comes before its children.
+fn divide(items: &mut [Item]) -> Vec<u32> {
+    if items.is_empty() {
+        return Vec::new();
     }
-
-    /// Appends all nodes but the first, which is given back.
-    fn hang(&mut self, to: &mut Vec<Node>) -> Node {
-        // The second node becomes the one at the end.
-        let nodes = u32::try_from(to.len()).unwrap_or(u32::MAX);
-        let moved = |node: Node| Node {
-            first: match node.count {
-                0 => node.first.saturating_sub(1).saturating_add(nodes),
-                _ => node.first.saturating_add(self.items),
-            },
-            ..node
-        };
-        let mut own = std::mem::take(&mut self.nodes).into_iter().map(moved);
-        let first = own.next().unwrap_or_else(|| Node::leaf(&Part::EMPTY, 0));
-        to.extend(own);
-        first
-    }
-}
-
-/// Puts the half of them that lies lower along the longest axis first.
-fn halve(roots: &mut [Root]) {
-    let center = |root: &Root| {
-        let extent = root.extent();
-        extent.min + extent.max
-    };
-    let centers = roots.iter().map(center);
-    let around = centers.fold(Extent::EMPTY, |all, c| all.union(Extent { min: c, max: c }));
-    let size = around.max - around.min;
-    let axis = Vec3A::AXES.get(size.max_position()).copied().unwrap_or(Vec3A::X);
-    let half = roots.len() / 2;
-    if half > 0 {
-        roots.select_nth_unstable_by(half, |a, b| center(a).dot(axis).total_cmp(&center(b).dot(axis)));
-    }
-}
-
-/// Everything in a model that can be hit.
-fn flatten(model: &DecodedModel) -> (Vec<Item>, Vec<[f32; 3]>, Vec<Bounds>) {
-    let placed = || {
-        model
-            .instances
-            .iter()
-            .filter_map(|instance| Some((model.primitives.get(instance.primitive)?, instance.transform)))
-    };
-    // The decoder's limits keep these sums small; what a u32 does not reach is left out.
-    let mut items = Vec::with_capacity(placed().map(|(primitive, _)| primitive.elements()).sum());
-    let mut points = Vec::with_capacity(placed().map(|(primitive, _)| primitive.positions.len()).sum());
-    let mut boxes = Vec::new();
-    for (primitive, transform) in placed() {
-        if primitive.topology != Topology::Triangles {
-            let bounds = primitive.bounds.transformed(&transform);
-            if let Ok(number) = u32::try_from(boxes.len()) {
-                items.push(Item::new(bounds, [BOX, number, 0]));
-                boxes.push(bounds);
-            }
+    let whole = Part::of(items);
+    let mut nodes = Vec::with_capacity(items.len() / 3 + 1);
+    nodes.push(leaf(&whole, 0));
+    let mut stack = vec![(0usize, 0usize, whole, 0u32)];
+    while let Some((node, from, whole, depth)) = stack.pop() {
+        let Some(part) = items.get_mut(from..from + whole.count).filter(|part| part.len() > LEAF_ITEMS)
+        else {
             continue;
+        };
+        let [left, right] = split(part, &whole, depth);
+        let (children, middle) = (nodes.len(), from + left.count);
+        if let (Some(node), Ok(first)) = (nodes.get_mut(node), u32::try_from(children)) {
+            *node = first;
         }
-        let start = points.len();
-        points.extend(
-            primitive.positions.iter().map(|&point| transform.transform_point3(point.into()).to_array()),
-        );
-        for triangle in primitive.indices.as_chunks::<3>().0 {
-            let corners = triangle.map(|index| start + index as usize);
-            let corner = |index: usize| points.get(index).copied().map(Vec3::from);
-            let [Some(a), Some(b), Some(c)] = corners.map(corner) else { continue };
-            let [Ok(i), Ok(j), Ok(k)] = corners.map(u32::try_from) else { continue };
-            let bounds = Bounds { min: a.min(b).min(c), max: a.max(b).max(c) };
-            // A corner that is no number would spoil every box above it.
-            if bounds.is_finite() && i != BOX {
-                items.push(Item::new(bounds, [i, j, k]));
-            }
-        }
+        nodes.push(leaf(&left, from));
+        nodes.push(leaf(&right, middle));
+        stack.push((children, from, left, depth + 1));
+        stack.push((children + 1, middle, right, depth + 1));
     }
-    (items, points, boxes)
+    nodes
+}
+
+/// [`Node::first`] of a leaf. One of more items than a leaf may have will be divided.
+fn leaf(part: &Part, first: usize) -> u32 {
+    let count = u32::try_from(part.count.min(LEAF_ITEMS)).unwrap_or(0);
+    let first = u32::try_from(first).unwrap_or(0);
+    first | count << NUMBER_BITS
 }
 
 /// What is known of some items without looking at them again.
@@ -337,8 +458,9 @@ impl Part {
     }
 
     fn with(self, item: &Item) -> Self {
-        let center = item.center();
-        self.union(&Self { extent: item.extent(), centers: Extent { min: center, max: center }, count: 1 })
+        let (center, reach) = (item.center(), f32::from(item.reach));
+        let extent = Extent { min: center - reach, max: center + reach };
+        self.union(&Self { extent, centers: Extent { min: center, max: center }, count: 1 })
     }
 
     fn union(self, other: &Self) -> Self {
@@ -359,8 +481,8 @@ impl Part {
 fn split(items: &mut [Item], whole: &Part, depth: u32) -> [Part; 2] {
     let half = items.len() / 2;
     let size = whole.centers.max - whole.centers.min;
-    // Overflows only for coordinates near the end of the range: then halved as they come.
-    if !(size.max_element() > 0.0 && size.is_finite()) {
+    // All at one place of the grid: halved as they come.
+    if size.max_element() <= 0.0 {
         return halves(items, half);
     }
     // A unit vector along the longest axis picks a coordinate faster than an index does.
@@ -419,24 +541,16 @@ fn cheapest_plane(items: &[Item], bin: impl Fn(&Item) -> usize) -> (usize, [Part
 }
 
 impl Node {
-    fn leaf(part: &Part, first: usize) -> Self {
-        Self {
-            min: part.extent.min.to_array(),
-            first: u32::try_from(first).unwrap_or(u32::MAX),
-            max: part.extent.max.to_array(),
-            count: u32::try_from(part.count).unwrap_or(0),
-        }
+    /// The first item and the number of them; or the first child and 0.
+    const fn parts(self) -> (usize, usize) {
+        ((self.first & ((1 << NUMBER_BITS) - 1)) as usize, (self.first >> NUMBER_BITS) as usize)
     }
 
-    fn over(extent: Extent, first: usize) -> Self {
-        let first = u32::try_from(first).unwrap_or(u32::MAX);
-        Self { min: extent.min.to_array(), max: extent.max.to_array(), first, count: 0 }
-    }
-
-    /// How far along the ray the box begins, if it is met within the limit.
+    /// How far along the ray, which is given in steps of the grid, the box begins, if it
+    /// is met within the limit.
     fn enter(&self, origin: Vec3, inverse: Vec3, limit: f32) -> Option<f32> {
-        let a = (Vec3::from(self.min) - origin) * inverse;
-        let b = (Vec3::from(self.max) - origin) * inverse;
+        let a = (Vec3::from(self.cell.min.map(f32::from)) - origin) * inverse;
+        let b = (Vec3::from(self.cell.max.map(f32::from)) - origin) * inverse;
         // A ray within a face of the box gives 0 times infinity: along that axis it is
         // always inside. (glam's min and max do not pass over what is no number.)
         let inside = a.is_nan_mask() | b.is_nan_mask();
@@ -510,7 +624,7 @@ mod tests {
             uvs_1: None,
             bounds: Bounds::of_points(&positions),
             indices: (0..positions.len() as u32).collect(),
-            positions,
+            positions: positions.into(),
             material: None,
         };
         let instances =
@@ -538,7 +652,7 @@ mod tests {
     fn one_by_one(model: &DecodedModel) -> Vec<DecodedModel> {
         let some = |(at, triangles): (usize, &[u32])| {
             let mut some = model.clone();
-            some.primitives[0].indices = triangles.to_vec();
+            some.primitives[0].indices = triangles.to_vec().into();
             // The instances are told apart, too.
             if at % 2 == 0 {
                 return vec![some];
@@ -592,7 +706,7 @@ mod tests {
         let bvh = Bvh::build(&model(positions, Topology::Triangles, &[Affine3A::IDENTITY]));
         let hit = bvh.raycast(Vec3::new(0.25, 0.25, 5.0), Vec3::NEG_Z * 3.0, 10.0).unwrap();
         assert_eq!((hit.distance, hit.normal), (5.0, Vec3::Z));
-        assert!(bvh.nodes.len() < 10_000);
+        assert!(bvh.trees[0].nodes.len() < 10_000);
     }
 
     #[test]
@@ -601,6 +715,32 @@ mod tests {
         let bvh = Bvh::build(&model(far, Topology::Lines, &[Affine3A::IDENTITY]));
         assert!(bvh.raycast(Vec3::new(0.0, 0.0, 3e38), Vec3::NEG_Z, f32::INFINITY).is_none());
         assert!(bvh.raycast(Vec3::ZERO, Vec3::NEG_Z, f32::INFINITY).is_some_and(|hit| hit.point.is_finite()));
+    }
+
+    #[test]
+    fn what_is_wider_than_floats_reach_is_hit_all_the_same() {
+        let square = |z: f32| [[-1.0, -1.0, z], [3.0, -1.0, z], [-1.0, 3.0, z]];
+        let far = [square(-3e38), square(3e38), square(0.5)].concat().repeat(5);
+        let bvh = Bvh::build(&model(far, Topology::Triangles, &[Affine3A::IDENTITY]));
+        let hit = bvh.raycast(Vec3::new(0.0, 0.0, 2.0), Vec3::NEG_Z, f32::INFINITY).unwrap();
+        assert_eq!((hit.distance, hit.normal), (1.5, Vec3::Z));
+    }
+
+    #[test]
+    fn the_tree_takes_few_bytes() {
+        // A wavy sheet.
+        let at = |x: u32, y: u32| [x as f32, y as f32, ((x * 7 + y * 3) % 5) as f32 * 0.1];
+        let fields = (0..100).flat_map(|y| (0..100).map(move |x| (x, y)));
+        let corners = fields.flat_map(|(x, y)| {
+            let [a, b, c, d] = [at(x, y), at(x + 1, y), at(x + 1, y + 1), at(x, y + 1)];
+            [a, b, c, a, c, d]
+        });
+        let model = model(corners.collect(), Topology::Triangles, &[Affine3A::IDENTITY]);
+        let bvh = Bvh::build(&model);
+        let tree = &bvh.trees[0];
+        let bytes = size_of_val(&tree.nodes[..]) + size_of_val(&tree.items[..]);
+        assert_eq!((size_of::<Item>(), size_of::<Node>()), (12, 16));
+        assert!(bytes < 14 * 20_000, "{bytes}");
     }
 
     #[test]

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::limits::{Cancel, Limits};
 use super::pack::{Packed, read_model_file};
-use super::{DecodedModel, decode};
+use super::{DecodedModel, decode_shared};
 
 /// What was found out about one file.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -48,6 +48,8 @@ pub struct Report {
     pub warnings: Vec<String>,
     /// Why nothing can be shown.
     pub error: Option<String>,
+    /// What a person can do about that.
+    pub remedy: Option<String>,
     /// How long reading and decoding took.
     pub seconds: f64,
 }
@@ -59,7 +61,7 @@ pub fn check_file(path: &Path, limits: &Limits) -> Report {
     let mut report = Report { file: path.display().to_string(), ..Report::default() };
     match read_model_file(path, limits) {
         Ok(packed) => report.decode(packed, limits),
-        Err(error) => report.error = Some(error.to_string()),
+        Err(error) => report.failed(&error, error.remedy()),
     }
     report.ok = report.error.is_none();
     report.seconds = start.elapsed().as_secs_f64();
@@ -71,10 +73,15 @@ impl Report {
         self.name = packed.name;
         self.bytes = packed.glb.len() as u64;
         self.warnings = packed.warnings;
-        match decode(&packed.glb, limits, &Cancel::default()) {
+        match decode_shared(&packed.glb.into(), limits, &Cancel::default()) {
             Ok(model) => self.describe(model),
-            Err(error) => self.error = Some(error.to_string()),
+            Err(error) => self.failed(&error, error.remedy()),
         }
+    }
+
+    fn failed(&mut self, error: &impl ToString, remedy: &str) {
+        self.error = Some(error.to_string());
+        self.remedy = Some(remedy.to_owned()).filter(|remedy| !remedy.is_empty());
     }
 
     fn describe(&mut self, model: DecodedModel) {
@@ -110,7 +117,11 @@ mod tests {
         assert_eq!(report.size, [1.0, 1.0, 0.0]);
 
         let report = check_file(&folder.path().join("none.glb"), &Limits::default());
-        assert!(!report.ok && report.error.is_some());
+        assert!(
+            !report.ok
+                && report.error.as_deref().is_some_and(|error| error.ends_with("there is no such file"))
+        );
+        assert_eq!(report.remedy.as_deref(), Some("Check the name and the folder."));
         serde_json::to_string(&report).unwrap();
     }
 }

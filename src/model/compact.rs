@@ -9,6 +9,7 @@
 
 use glam::{Affine3A, Vec3};
 
+use super::array::Array;
 use super::bounds::Bounds;
 use super::decoded::{Colors, Primitive, Topology};
 
@@ -111,7 +112,7 @@ impl Compact {
             scale: side,
             offset: origin,
             ..Self::plain(Primitive {
-                positions: Vec::new(),
+                positions: Array::default(),
                 normals: None,
                 uvs: None,
                 uvs_1: None,
@@ -132,13 +133,13 @@ impl Compact {
         let few = primitive.indices.iter().all(|&index| index < u32::from(u16::MAX));
         Self {
             topology: primitive.topology,
-            positions: Positions::F32(primitive.positions),
-            normals: primitive.normals.map(Normals::F32),
+            positions: Positions::F32(primitive.positions.into_vec()),
+            normals: primitive.normals.map(|normals| Normals::F32(normals.into_vec())),
             colors,
-            uvs: [primitive.uvs, primitive.uvs_1].map(|uvs| uvs.map(Uvs::F32)),
+            uvs: [primitive.uvs, primitive.uvs_1].map(|uvs| uvs.map(|uvs| Uvs::F32(uvs.into_vec()))),
             indices: match few {
                 true => Indices::U16(primitive.indices.iter().map(|&index| index as u16).collect()),
-                false => Indices::U32(primitive.indices),
+                false => Indices::U32(primitive.indices.into_vec()),
             },
             material: primitive.material,
             bounds: primitive.bounds,
@@ -222,12 +223,12 @@ mod tests {
         Primitive {
             topology: Topology::Triangles,
             bounds: Bounds::of_points(&positions),
-            positions,
-            normals: Some(vec![[0.6, -0.8, 0.0]; 3]),
-            colors: Some(Colors::F32(vec![[0.5, 0.0, 1.0, 1.0]; 3])),
-            uvs: Some(vec![[0.0, 1.0]; 3]),
-            uvs_1: Some(vec![[0.0, 1.5]; 3]),
-            indices: vec![0, 1, 2],
+            positions: positions.into(),
+            normals: Some(vec![[0.6, -0.8, 0.0]; 3].into()),
+            colors: Some(Colors::F32(vec![[0.5, 0.0, 1.0, 1.0]; 3].into())),
+            uvs: Some(vec![[0.0, 1.0]; 3].into()),
+            uvs_1: Some(vec![[0.0, 1.5]; 3].into()),
+            indices: vec![0, 1, 2].into(),
             material: Some(3),
         }
     }
@@ -246,7 +247,7 @@ mod tests {
         }
         let Some(Normals::I8(normals)) = &compact.normals else { panic!() };
         assert_eq!(normals[0], [76, -102, 0, 0]);
-        assert_eq!(compact.colors, Some(Colors::U16(vec![[32768, 0, 65535, 65535]; 3])));
+        assert_eq!(compact.colors, Some(Colors::U16(vec![[32768, 0, 65535, 65535]; 3].into())));
         assert!(matches!(compact.uvs, [Some(Uvs::U16(_)), Some(Uvs::F32(_))]));
         assert!(matches!(&compact.indices, Indices::U16(list) if list[..] == [0, 1, 2]));
         // 8 + 4 + 8 + 4 + 8 per vertex, 2 per index.
@@ -262,7 +263,7 @@ mod tests {
         assert!(matches!(Compact::of(primitive, &own).positions, Positions::U16(_)));
         let flat = Bounds { min: Vec3::ONE, max: Vec3::ONE };
         let mut dot = triangle(0.0, 1.0);
-        dot.positions = vec![[1.0; 3]; 3];
+        dot.positions = vec![[1.0; 3]; 3].into();
         dot.bounds = flat;
         assert!(matches!(Compact::of(dot, &flat).positions, Positions::F32(_)));
     }

@@ -1,7 +1,8 @@
 //! A decoded model: plain arrays in glTF's own space and units.
 
-use glam::{Affine3A, Vec3};
+use glam::{Affine3A, Mat3A, Vec3};
 
+use super::array::Array;
 use super::bounds::Bounds;
 use super::lights::Light;
 use super::material::Material;
@@ -95,20 +96,20 @@ pub struct Primitive {
     /// What the indices make.
     pub topology: Topology,
     /// One per vertex.
-    pub positions: Vec<[f32; 3]>,
+    pub positions: Array<[f32; 3]>,
     /// One per vertex. Always there for triangles; lines and points without
     /// normals are drawn unlit.
-    pub normals: Option<Vec<[f32; 3]>>,
+    pub normals: Option<Array<[f32; 3]>>,
     /// One per vertex, to be multiplied with the material's base colour.
     pub colors: Option<Colors>,
     /// One per vertex: the set that the material's base colour texture uses, or
     /// that its other textures use if it has none. Not there without textures.
-    pub uvs: Option<Vec<[f32; 2]>>,
+    pub uvs: Option<Array<[f32; 2]>>,
     /// One per vertex: the second set, for textures of the material that use another
     /// set or another transform of it than the first.
-    pub uvs_1: Option<Vec<[f32; 2]>>,
+    pub uvs_1: Option<Array<[f32; 2]>>,
     /// Three, two or one per triangle, line or point.
-    pub indices: Vec<u32>,
+    pub indices: Array<u32>,
     /// Index into [`DecodedModel::materials`]; glTF's default material if none.
     pub material: Option<usize>,
     /// Box around the positions, in the primitive's space.
@@ -128,11 +129,11 @@ impl Primitive {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Colors {
     /// Bytes, 255 is 1.0.
-    U8(Vec<[u8; 4]>),
+    U8(Array<[u8; 4]>),
     /// 16 bits, 65535 is 1.0: what ChimeraX writes.
-    U16(Vec<[u16; 4]>),
+    U16(Array<[u16; 4]>),
     /// Floats within 0 to 1.
-    F32(Vec<[f32; 4]>),
+    F32(Array<[f32; 4]>),
 }
 
 impl Colors {
@@ -202,15 +203,27 @@ pub(super) fn flips_winding(transform: &Affine3A) -> bool {
     x.cross(y).dot(z) < 0.0
 }
 
+/// The cofactor matrix, which turns normals as the inverse transpose does, mirrors
+/// included, and is also there for a singular transform.
+pub(super) fn normal_matrix(transform: &Affine3A) -> Mat3A {
+    let Mat3A { x_axis: x, y_axis: y, z_axis: z } = transform.matrix3;
+    // At unit size, so that products do not under- or overflow.
+    let size = x.abs().max(y.abs()).max(z.abs()).max_element();
+    let scale = if size > 0.0 { size.recip().min(f32::MAX) } else { 1.0 };
+    let [x, y, z] = [x * scale, y * scale, z * scale];
+    let sign = if flips_winding(transform) { -1.0 } else { 1.0 };
+    Mat3A::from_cols(y.cross(z) * sign, z.cross(x) * sign, x.cross(y) * sign)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn colors_are_linear_fractions() {
-        assert_eq!(Colors::U8(vec![[255, 0, 51, 255]]).linear(0), [1.0, 0.0, 0.2, 1.0]);
-        assert_eq!(Colors::U16(vec![[65535, 0, 0, 0]]).linear(0), [1.0, 0.0, 0.0, 0.0]);
-        assert_eq!(Colors::F32(vec![[0.5; 4]]).linear(7), [1.0; 4]);
+        assert_eq!(Colors::U8(vec![[255, 0, 51, 255]].into()).linear(0), [1.0, 0.0, 0.2, 1.0]);
+        assert_eq!(Colors::U16(vec![[65535, 0, 0, 0]].into()).linear(0), [1.0, 0.0, 0.0, 0.0]);
+        assert_eq!(Colors::F32(vec![[0.5; 4]].into()).linear(7), [1.0; 4]);
     }
 
     #[test]

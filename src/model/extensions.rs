@@ -16,6 +16,7 @@ const READ: &[&str] = &[
     "KHR_materials_unlit",
     "KHR_mesh_quantization",
     "KHR_meshopt_compression",
+    "KHR_node_visibility",
     "KHR_texture_transform",
 ];
 

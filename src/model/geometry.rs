@@ -3,12 +3,13 @@
 use std::ops::Range;
 
 use super::accessor::{Component, Elements};
+use super::array::Array;
 use super::bounds::Bounds;
 use super::buffers::Buffers;
 use super::decoded::{Colors, Primitive, Topology};
 use super::document::{self, Whole};
 use super::draco::Draco;
-use super::error::{DecodeError, Fault};
+use super::error::{DecodeError, Fault, counted};
 use super::limits::Limits;
 use super::motion::RigData;
 use super::topology::Mode;
@@ -103,13 +104,14 @@ impl Reader<'_> {
         let (mut indices, range) = match &draco {
             Some((draco, _)) => {
                 self.spent.elements(mode, draco.indices.len() as u64, self.limits)?;
-                (draco.indices.clone(), 0..draco.vertices)
+                (draco.indices.clone().into(), 0..draco.vertices)
             }
             None => self.indices(json.indices, mode, position.count, warnings)?,
         };
         let rest = mode.to_list(&mut indices);
         if rest > 0 {
-            warnings.push(format_args!("{rest} vertices at the end make no whole {}", mode.element_name()));
+            let (rest, element) = (counted(rest, "vertex", "vertices"), mode.element_name());
+            warnings.push(format_args!("{rest} at the end: not enough for a {element}"));
         }
         if indices.is_empty() {
             return Err(Fault::TooFew(mode.element_name()).into());
@@ -121,7 +123,7 @@ impl Reader<'_> {
         source.range = range.clone();
         let attributes = source;
         let material = self.material(json, warnings);
-        let positions: Vec<[f32; 3]> = position.floats(range, "positions")?;
+        let positions: Array<[f32; 3]> = position.float_array(range, "positions")?;
         if !all_finite(positions.as_flattened()) {
             return Err(Fault::NonFinite.into());
         }
@@ -131,7 +133,7 @@ impl Reader<'_> {
         let bounds = Bounds::of_points(&positions);
         let mut normals = attributes.normals(json, warnings)?;
         if normals.is_none() && mode.topology() == Topology::Triangles {
-            normals = Some(normals::smooth(&positions, &indices, bounds.largest_side()));
+            normals = Some(normals::smooth(&positions, &indices, bounds.largest_side()).into());
         }
         let rig = attributes.rig(json, warnings)?;
         let [uvs, uvs_1] = attributes.uvs(json, warnings)?;
@@ -165,7 +167,7 @@ impl Reader<'_> {
         mode: Mode,
         vertices: usize,
         warnings: &mut Warnings,
-    ) -> Result<(Vec<u32>, Range<usize>), Failure> {
+    ) -> Result<(Array<u32>, Range<usize>), Failure> {
         let Some(accessor) = accessor else {
             self.spent.elements(mode, vertices as u64, self.limits)?;
             // Before there is an array of them: without a buffer view they cost the file nothing.
@@ -191,7 +193,7 @@ impl Reader<'_> {
         if used > vertices / 2 {
             return Ok((indices, 0..vertices));
         }
-        for index in &mut indices {
+        for index in indices.to_mut() {
             *index -= min;
         }
         Ok((indices, first..first.saturating_add(used)))
@@ -254,9 +256,9 @@ impl<'a> Attributes<'a> {
         &self,
         json: &document::Primitive,
         warnings: &mut Warnings,
-    ) -> Result<Option<Vec<[f32; 3]>>, Fault> {
+    ) -> Result<Option<Array<[f32; 3]>>, Fault> {
         let Some(elements) = self.find(json, |all| all.normal, "normals")? else { return Ok(None) };
-        let read = elements.floats(self.range.clone(), "normals");
+        let read = elements.float_array(self.range.clone(), "normals");
         let Some(normals) = or_warn(read, warnings)? else { return Ok(None) };
         if !all_finite(normals.as_flattened()) {
             warnings.push("a normal is not a finite number: normals are computed");
@@ -267,7 +269,8 @@ impl<'a> Attributes<'a> {
         if elements.component == Component::F32 || elements.normalized {
             let count = normals.iter().filter(off).count();
             if count > 0 {
-                warnings.push(format_args!("{count} normals are not of unit length"));
+                let normals = counted(count, "normal is", "normals are");
+                warnings.push(format_args!("{normals} not of unit length"));
             }
         }
         Ok(Some(normals))
@@ -282,17 +285,13 @@ impl<'a> Attributes<'a> {
         if elements.component != Component::F32 && (signed || !elements.normalized) {
             warnings.push("colours are not declared as unsigned normalized numbers: taken as such");
         }
-        if let Colors::F32(colors) = &mut colors {
-            let mut odd = false;
-            for value in colors.as_flattened_mut() {
-                if !(0.0..=1.0).contains(value) {
-                    odd = true;
-                    *value = if value.is_nan() { 0.0 } else { value.clamp(0.0, 1.0) };
-                }
+        if let Colors::F32(colors) = &mut colors
+            && !colors.as_flattened().iter().all(|value| (0.0..=1.0).contains(value))
+        {
+            for value in colors.to_mut().as_flattened_mut() {
+                *value = if value.is_nan() { 0.0 } else { value.clamp(0.0, 1.0) };
             }
-            if odd {
-                warnings.push("colours are not within 0 and 1: clamped");
-            }
+            warnings.push("colours are not within 0 and 1: clamped");
         }
         Ok(Some(colors))
     }
@@ -302,7 +301,7 @@ impl<'a> Attributes<'a> {
         &self,
         json: &document::Primitive,
         warnings: &mut Warnings,
-    ) -> Result<[Option<Vec<[f32; 2]>>; 2], Fault> {
+    ) -> Result<[Option<Array<[f32; 2]>>; 2], Fault> {
         let materials = &self.buffers.document().materials;
         let material = json.material.and_then(|material| materials.get(material.index()));
         let [first, second] = material.map_or([None; 2], material::channels);
@@ -314,7 +313,7 @@ impl<'a> Attributes<'a> {
         json: &document::Primitive,
         channel: Option<material::Channel>,
         warnings: &mut Warnings,
-    ) -> Result<Option<Vec<[f32; 2]>>, Fault> {
+    ) -> Result<Option<Array<[f32; 2]>>, Fault> {
         let Some(channel) = channel else { return Ok(None) };
         let pick: Pick = match channel.set {
             0 => |all| all.texcoord_0,
@@ -327,14 +326,14 @@ impl<'a> Attributes<'a> {
             warnings.push(format_args!("a texture needs TEXCOORD_{}, which the mesh has not", channel.set));
             return Ok(None);
         };
-        let uvs = elements.floats(self.range.clone(), "texture coordinates");
+        let uvs = elements.float_array(self.range.clone(), "texture coordinates");
         let Some(mut uvs) = or_warn(uvs, warnings)? else { return Ok(None) };
         if !channel.is_plain() {
-            channel.apply(&mut uvs);
+            channel.apply(uvs.to_mut());
         }
         if !all_finite(uvs.as_flattened()) {
             warnings.push("a texture coordinate is not a finite number");
-            for value in uvs.as_flattened_mut().iter_mut().filter(|value| !value.is_finite()) {
+            for value in uvs.to_mut().as_flattened_mut().iter_mut().filter(|value| !value.is_finite()) {
                 *value = 0.0;
             }
         }

@@ -9,6 +9,11 @@ use super::warnings::Warnings;
 /// Lights beyond this number are left out: each costs every pixel.
 const MAX_LIGHTS: usize = 16;
 
+/// Brighter ones are as bright as this: the sun on earth has 100,000 lux. What is without
+/// end would make everything that it shines on no colour at all.
+const MAX_INTENSITY: f32 = 1e9;
+const MAX_COLOR: f32 = 1e3;
+
 /// A light, where the file puts it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Light {
@@ -55,9 +60,9 @@ pub(super) fn read(document: &Document, placed: &[(usize, Affine3A)], warnings: 
         match kind(json) {
             Some(kind) => lights.push(Light {
                 kind,
-                color: json.color.unwrap_or([1.0; 3]).map(|v| v.max(0.0)),
-                intensity: json.intensity.unwrap_or(1.0).max(0.0),
-                range: json.range.filter(|&range| range > 0.0),
+                color: json.color.unwrap_or([1.0; 3]).map(|v| v.clamp(0.0, MAX_COLOR)),
+                intensity: json.intensity.unwrap_or(1.0).clamp(0.0, MAX_INTENSITY),
+                range: json.range.filter(|&range| range > 0.0 && range.is_finite()),
                 transform,
             }),
             None => warnings.push(format_args!("light {index} is of an unknown kind")),
@@ -101,5 +106,15 @@ mod tests {
         assert_eq!(lights[1].kind, LightKind::Spot { inner: 0.0, outer: std::f32::consts::FRAC_PI_2 });
         assert_eq!((lights.len(), warnings.into_lines().len()), (2, 2));
         assert_eq!(read(&document, &[at(0); 40], &mut Warnings::default()).len(), MAX_LIGHTS);
+    }
+
+    #[test]
+    fn a_light_without_end_has_one() {
+        let json = r#"{"extensions":{"KHR_lights_punctual":{"lights":[
+            {"type":"point","intensity":1e300,"color":[0,1e300,-1],"range":1e300}]}}}"#;
+        let document = document::parse(json.as_bytes(), &Limits::default()).unwrap();
+        let lights = read(&document, &[(0, Affine3A::IDENTITY)], &mut Warnings::default());
+        assert_eq!((lights[0].intensity, lights[0].range), (MAX_INTENSITY, None));
+        assert_eq!(lights[0].color, [0.0, MAX_COLOR, 0.0]);
     }
 }

@@ -190,12 +190,12 @@ fn read_one(
     let mut material = Material {
         emissive_texture: optional(json.emissive_texture.as_deref()),
         normal_texture: optional(json.normal_texture.as_deref()),
-        normal_scale: json.normal_texture.as_ref().and_then(|info| info.scale).unwrap_or(1.0),
+        normal_scale: finite(json.normal_texture.as_ref().and_then(|info| info.scale), 1.0),
         occlusion_texture: optional(json.occlusion_texture.as_deref()),
         occlusion_strength: fraction(json.occlusion_texture.as_ref().and_then(|info| info.strength)),
         alpha: match json.alpha_mode.as_ref().map(|mode| mode.0.as_ref()) {
             Some("BLEND") => Alpha::Blend,
-            Some("MASK") => Alpha::Mask(json.alpha_cutoff.unwrap_or(0.5)),
+            Some("MASK") => Alpha::Mask(finite(json.alpha_cutoff, 0.5)),
             _ => Alpha::Opaque,
         },
         double_sided: json.double_sided,
@@ -203,8 +203,9 @@ fn read_one(
         ..default
     };
     let strength = json.extensions.emissive_strength.as_ref().and_then(|strength| strength.emissive_strength);
-    material.emissive =
-        json.emissive_factor.unwrap_or_default().map(|v| v.max(0.0) * strength.unwrap_or(1.0).max(0.0));
+    let bounded = |v: f32| v.clamp(0.0, MAX_EMISSIVE);
+    let strength = bounded(strength.unwrap_or(1.0));
+    material.emissive = json.emissive_factor.unwrap_or_default().map(|v| bounded(bounded(v) * strength));
     // Who writes both means the second: it is what its own program shows.
     if json.extensions.specular_glossiness.is_some() {
         return material;
@@ -247,6 +248,14 @@ fn specular_glossiness(
     material.metallic = metallic;
     material.roughness = 1.0 - glossiness;
     None
+}
+
+/// The most that a picture in half floats can hold: more would be no number there.
+const MAX_EMISSIVE: f32 = 65_504.0;
+
+/// As given; something else where that is none or without end.
+fn finite(value: Option<f32>, or: f32) -> f32 {
+    value.filter(|value| value.is_finite()).unwrap_or(or)
 }
 
 /// Within 0 and 1; 1 if not given.
@@ -294,6 +303,17 @@ mod tests {
         // And those of another set would be a third kind.
         assert_eq!(material.occlusion_texture, None);
         assert_eq!(warnings.len(), 1);
+    }
+
+    #[test]
+    fn numbers_without_end_do_not_reach_the_screen() {
+        let (materials, _) = read_json(
+            r#"{"emissiveFactor":[0,1e300,1],"alphaMode":"MASK","alphaCutoff":1e300,
+            "normalTexture":{"index":2,"scale":1e300},
+            "extensions":{"KHR_materials_emissive_strength":{"emissiveStrength":1e300}}}"#,
+        );
+        assert_eq!(materials[0].emissive, [0.0, MAX_EMISSIVE, MAX_EMISSIVE]);
+        assert_eq!((materials[0].normal_scale, materials[0].alpha), (1.0, Alpha::Mask(0.5)));
     }
 
     #[test]

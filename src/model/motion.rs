@@ -7,7 +7,7 @@ mod clip;
 mod read;
 mod rig;
 
-use glam::{Affine3A, Mat3A, Quat, Vec3, Vec3A};
+use glam::{Affine3A, Quat, Vec3, Vec3A};
 
 pub use clip::Clip;
 pub(super) use read::{Skin, read, skins};
@@ -21,6 +21,8 @@ pub struct Motion {
     pub(super) nodes: Vec<Node>,
     /// Nodes of the scene, parents before their children.
     pub(super) order: Vec<usize>,
+    /// Of each node, whether some clip moves it, by itself or by one of its parents.
+    pub(super) moved: Vec<bool>,
     /// What can be played, one at a time.
     pub clips: Vec<Clip>,
     /// The meshes that change their shape.
@@ -121,23 +123,26 @@ impl Motion {
 
     /// Whether some clip moves a node, by itself or by one of its parents.
     pub(super) fn is_moved(&self, node: usize) -> bool {
-        let mut at = Some(node);
-        // As many steps as there are nodes: parents cannot form a ring, but nothing here relies on it.
-        for _ in 0..=self.nodes.len() {
-            let Some(node) = at else { return false };
-            if self.clips.iter().any(|clip| clip.moves(node)) {
-                return true;
-            }
-            at = self.nodes.get(node).and_then(|node| node.parent);
-        }
-        false
+        self.moved.get(node).copied().unwrap_or(false)
     }
-}
 
-/// The matrix that turns normals, at any size: cofactors.
-pub(super) fn cofactors(matrix: &Mat3A) -> Mat3A {
-    let Mat3A { x_axis: x, y_axis: y, z_axis: z } = *matrix;
-    Mat3A::from_cols(y.cross(z), z.cross(x), x.cross(y))
+    /// Looks at all clips once, however many nodes ask later.
+    pub(super) fn find_moved(&mut self) {
+        let mut moved = vec![false; self.nodes.len()];
+        for node in self.clips.iter().flat_map(Clip::moved) {
+            if let Some(moved) = moved.get_mut(node) {
+                *moved = true;
+            }
+        }
+        for &number in &self.order {
+            let parent = self.nodes.get(number).and_then(|node| node.parent);
+            let carried = parent.is_some_and(|parent| moved.get(parent).copied().unwrap_or(false));
+            if let Some(moved) = moved.get_mut(number) {
+                *moved |= carried;
+            }
+        }
+        self.moved = moved;
+    }
 }
 
 /// At unit length; `or` if it has none.
@@ -158,7 +163,8 @@ mod tests {
     fn children_move_with_their_parents() {
         let nodes = vec![node(Some(1), Vec3::Y), node(None, Vec3::X)];
         let clip = Clip::turning(1, 2.0);
-        let motion = Motion { nodes, order: vec![1, 0], clips: vec![clip], rigs: Vec::new() };
+        let mut motion = Motion { nodes, order: vec![1, 0], clips: vec![clip], ..Motion::default() };
+        motion.find_moved();
         let rest = motion.rest();
         assert_eq!(rest.node(0).translation, Vec3A::new(1.0, 1.0, 0.0));
         // Half of the clip: a quarter turn about z.

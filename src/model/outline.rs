@@ -140,18 +140,19 @@ fn is_plain(document: &Document) -> bool {
 fn primitive(part: &Part) -> Primitive {
     let indices = part.indices.as_flattened().to_vec();
     let bounds = Bounds::of_points(&part.positions);
-    let normals = part.normals.clone();
+    let smooth = || normals::smooth(&part.positions, &indices, bounds.largest_side());
+    let normals = part.normals.clone().unwrap_or_else(smooth);
     Primitive {
         topology: Topology::Triangles,
-        normals: normals.or_else(|| Some(normals::smooth(&part.positions, &indices, bounds.largest_side()))),
-        positions: part.positions.clone(),
+        normals: Some(normals.into()),
+        positions: part.positions.clone().into(),
         colors: part.colors.as_ref().map(|colors| match colors {
-            mesh::Colors::U8(list) => Colors::U8(list.clone()),
-            mesh::Colors::U16(list) => Colors::U16(list.clone()),
+            mesh::Colors::U8(list) => Colors::U8(list.clone().into()),
+            mesh::Colors::U16(list) => Colors::U16(list.clone().into()),
         }),
         uvs: None,
         uvs_1: None,
-        indices,
+        indices: indices.into(),
         material: part.material.map(|material| material as usize),
         bounds,
     }

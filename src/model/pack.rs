@@ -14,7 +14,7 @@ use thiserror::Error;
 
 use super::container::{self, Container, is_glb, without_byte_order_mark};
 use super::document;
-use super::error::DecodeError;
+use super::error::{DecodeError, io_text};
 use super::limits::Limits;
 use super::uri::{self, Uri};
 use super::warnings::{Warnings, quoted};
@@ -34,7 +34,7 @@ pub struct Packed {
 #[derive(Debug, Error)]
 pub enum PackError {
     /// The file cannot be read.
-    #[error("{path} cannot be read: {error}", path = .path.display())]
+    #[error("{path} cannot be read: {reason}", path = .path.display(), reason = io_text(.error))]
     Read {
         /// Which file.
         path: PathBuf,
@@ -64,10 +64,10 @@ pub enum PackError {
     #[error("the description of the model cannot be read: {0}")]
     Shape(&'static str),
     /// A name that leads out of the file's folder, or to an address.
-    #[error("the side file {0} is not beside the model, so it is not read")]
+    #[error("the side file \"{0}\" is not beside the model, so it is not read")]
     Outside(String),
     /// A file named in the description is not there.
-    #[error("the side file {name} cannot be read: {error}")]
+    #[error("the side file \"{name}\" cannot be read: {reason}", reason = io_text(.error))]
     Missing {
         /// Its name in the description.
         name: String,
@@ -84,6 +84,26 @@ pub enum PackError {
         /// Why.
         reason: String,
     },
+}
+
+impl PackError {
+    /// What a person can do about it; may be empty.
+    #[must_use]
+    pub const fn remedy(&self) -> &'static str {
+        match self {
+            Self::Read { .. } => "Check the name and the folder.",
+            Self::NotAFile(_) => "Choose a file.",
+            Self::TooLarge { .. } => "Export a smaller part of it, or in less detail.",
+            Self::NotGltf => "Export it as GLB or as glTF 2.0.",
+            Self::Description(error) => error.remedy(),
+            Self::Shape(_) | Self::Embedded { .. } => {
+                "It is damaged or was written wrongly: copy it again, or export it again."
+            }
+            Self::Outside(_) | Self::Missing { .. } => {
+                "Put all files of the model into one folder, or export it as GLB."
+            }
+        }
+    }
 }
 
 /// Reads a model from the disk: a `.glb` byte for byte, a `.gltf` (and a `.glb` that

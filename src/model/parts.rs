@@ -7,10 +7,11 @@
 
 use glam::{Affine3A, Quat, Vec3};
 
+use super::array::Array;
 use super::bounds::Bounds;
 use super::compact::Compact;
-use super::decoded::{DecodedModel, Primitive, Topology};
-use super::motion::{cofactors, unit};
+use super::decoded::{DecodedModel, Primitive, Topology, flips_winding, normal_matrix};
+use super::motion::unit;
 use super::reorder::reorder;
 use super::split::{Piece, split_into};
 
@@ -121,7 +122,7 @@ fn make(mut piece: Piece, keep_floats: bool, parts: &mut Vec<Part>) {
                 bake(&mut baked, transform);
                 push(baked, &piece.grid.transformed(transform), vec![Place::HERE]);
             }
-            Some(place) if transform.matrix3.determinant() < 0.0 => mirrored.push(place),
+            Some(place) if flips_winding(transform) => mirrored.push(place),
             Some(place) => straight.push(place),
         }
     }
@@ -159,23 +160,21 @@ fn winding_contradicts_normals(primitive: &Primitive) -> bool {
 
 fn flip(primitive: &mut Primitive) {
     if primitive.topology == Topology::Triangles {
-        for [_, b, c] in primitive.indices.as_chunks_mut::<3>().0 {
+        for [_, b, c] in primitive.indices.to_mut().as_chunks_mut::<3>().0 {
             std::mem::swap(b, c);
         }
     }
 }
 
 fn bake(primitive: &mut Primitive, transform: &Affine3A) {
-    for position in &mut primitive.positions {
+    for position in primitive.positions.to_mut() {
         *position = transform.transform_point3(Vec3::from(*position)).to_array();
     }
-    // The cofactors turn normals like the inverse transpose, and are there for flat transforms too.
-    let sign = if transform.matrix3.determinant() < 0.0 { -1.0 } else { 1.0 };
-    let turn = cofactors(&transform.matrix3) * sign;
-    for normal in primitive.normals.iter_mut().flatten() {
+    let turn = normal_matrix(transform);
+    for normal in primitive.normals.iter_mut().flat_map(Array::to_mut) {
         *normal = unit(turn * glam::Vec3A::from(*normal), [0.0, 1.0, 0.0]);
     }
-    if sign < 0.0 {
+    if flips_winding(transform) {
         flip(primitive);
     }
     primitive.bounds = Bounds::of_points(&primitive.positions);
@@ -194,12 +193,12 @@ mod tests {
         Primitive {
             topology: Topology::Triangles,
             bounds: Bounds::of_points(&positions),
-            positions,
-            normals: Some(vec![normal; 3]),
-            colors: Some(Colors::U16(vec![[1, 2, 3, 65535]; 3])),
+            positions: positions.into(),
+            normals: Some(vec![normal; 3].into()),
+            colors: Some(Colors::U16(vec![[1, 2, 3, 65535]; 3].into())),
             uvs: None,
             uvs_1: None,
-            indices: vec![0, 1, 2],
+            indices: vec![0, 1, 2].into(),
             material: None,
         }
     }
@@ -221,7 +220,7 @@ mod tests {
     #[test]
     fn colours_keep_their_bits() {
         let made = made_of(triangle([0.0, 0.0, 1.0]), vec![Affine3A::IDENTITY]);
-        assert_eq!(made[0].mesh.colors, Some(Colors::U16(vec![[1, 2, 3, 65535]; 3])));
+        assert_eq!(made[0].mesh.colors, Some(Colors::U16(vec![[1, 2, 3, 65535]; 3].into())));
     }
 
     #[test]

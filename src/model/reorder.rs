@@ -37,7 +37,7 @@ pub fn reorder(primitive: &mut Primitive) {
         return;
     }
     if transformed_per_triangle(&primitive.indices, primitive.positions.len()) > GOOD {
-        primitive.indices = fans(&primitive.indices, primitive.positions.len());
+        primitive.indices = fans(&primitive.indices, primitive.positions.len()).into();
     }
     drop_unused(primitive);
 }

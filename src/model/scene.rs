@@ -51,14 +51,15 @@ pub(super) fn placements(
     }
     let roots = roots(document, warnings);
     let mut walk = Walk { nodes, met: vec![false; nodes.len()], stack: Vec::new(), warnings };
-    walk.push_all(&roots, None, DAffine3::IDENTITY, 0);
+    walk.push_all(&roots, &Visit::root());
     let mut placed = Placements {
         nodes: vec![None; nodes.len()],
         parents: vec![None; nodes.len()],
         ..Placements::default()
     };
-    while let Some(Visit { node: number, parent, model_from_parent, depth }) = walk.stack.pop() {
+    while let Some(Visit { node: number, parent, model_from_parent, depth, hidden }) = walk.stack.pop() {
         let Some(node) = nodes.get(number) else { continue };
+        let hidden = hidden || node.extensions.visibility.as_ref().is_some_and(|v| v.visible == Some(false));
         if depth > limits.max_depth {
             let (count, limit) = (depth as u64, limits.max_depth as u64);
             return Err(DecodeError::TooMany { what: "levels of nodes", count, limit });
@@ -73,15 +74,25 @@ pub(super) fn placements(
         }
         let transform = model_from_node.as_affine3a();
         let light = node.extensions.light.as_ref().and_then(|light| light.light);
-        placed.lights.extend(light.filter(|_| transform.is_finite()).map(|light| (light.index(), transform)));
+        let light = light.filter(|_| transform.is_finite() && !hidden);
+        placed.lights.extend(light.map(|light| (light.index(), transform)));
         if let Some(mesh) = node.mesh {
-            if transform.is_finite() {
+            if hidden {
+                walk.warnings.fault("the file hides some meshes (KHR_node_visibility)");
+            } else if transform.is_finite() {
                 placed.meshes.push(Placed { mesh: mesh.index(), node: Some(number), transform });
             } else {
                 walk.warnings.fault(format_args!("node {number} is nowhere: its transform is not finite"));
             }
         }
-        walk.push_all(&node.children, Some(number), model_from_node, depth + 1);
+        let child = Visit {
+            parent: Some(number),
+            model_from_parent: model_from_node,
+            depth: depth + 1,
+            hidden,
+            ..Visit::root()
+        };
+        walk.push_all(&node.children, &child);
     }
     Ok(placed)
 }
@@ -95,28 +106,31 @@ struct Walk<'a> {
     warnings: &'a mut Warnings,
 }
 
+#[derive(Clone, Copy)]
 struct Visit {
     node: usize,
     parent: Option<usize>,
     model_from_parent: DAffine3,
     depth: usize,
+    /// Whether a parent hides it.
+    hidden: bool,
+}
+
+impl Visit {
+    const fn root() -> Self {
+        Self { node: 0, parent: None, model_from_parent: DAffine3::IDENTITY, depth: 0, hidden: false }
+    }
 }
 
 impl Walk<'_> {
     /// The last pushed comes first, so they are pushed backwards.
-    fn push_all(
-        &mut self,
-        children: &[Whole],
-        parent: Option<usize>,
-        model_from_parent: DAffine3,
-        depth: usize,
-    ) {
+    fn push_all(&mut self, children: &[Whole], visit: &Visit) {
         for child in children.iter().rev() {
             let node = child.index();
             match self.met.get_mut(node) {
                 Some(met) if !*met => {
                     *met = true;
-                    self.stack.push(Visit { node, parent, model_from_parent, depth });
+                    self.stack.push(Visit { node, ..*visit });
                 }
                 Some(_) => self.warnings.fault(format_args!(
                     "node {node} is in a loop or has more than one parent: it is shown once"
@@ -190,6 +204,19 @@ mod tests {
         let [Placed { mesh: 5, node: Some(1), transform }] = placed.unwrap()[..] else { panic!() };
         assert!(transform.transform_point3(Vec3::X).abs_diff_eq(Vec3::new(1.0, 4.0, 3.0), 1e-5));
         assert!(warnings.is_empty());
+    }
+
+    #[test]
+    fn what_a_node_hides_is_not_placed() {
+        let json = r#"{"nodes":[{"mesh":0},{"mesh":1,"children":[2,3],"extensions":{"KHR_node_visibility":
+            {"visible":false}}},{"mesh":2,"extensions":{"KHR_node_visibility":{"visible":true}}},
+            {"extensions":{"KHR_lights_punctual":{"light":0}}}]}"#;
+        let (limits, mut warnings) = (Limits::default(), Warnings::default());
+        let document = document::parse(json.as_bytes(), &limits).unwrap();
+        let placed = placements(&document, &limits, &mut warnings).unwrap();
+        assert_eq!(placed.meshes.iter().map(|placed| placed.mesh).collect::<Vec<_>>(), [0]);
+        assert!(placed.lights.is_empty() && placed.nodes.iter().all(Option::is_some));
+        assert_eq!(warnings.into_lines(), ["the file hides some meshes (KHR_node_visibility)"]);
     }
 
     #[test]

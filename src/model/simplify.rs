@@ -12,6 +12,9 @@ mod collapse;
 mod quadric;
 mod weld;
 
+use bytemuck::Pod;
+
+use super::array::Array;
 use super::decoded::{Colors, DecodedModel, Primitive, Topology};
 use super::limits::Cancel;
 
@@ -84,7 +87,7 @@ fn reduce(primitive: &mut Primitive, target: usize, cancel: &Cancel) {
 pub(super) fn drop_unused(primitive: &mut Primitive) {
     let mut places = vec![u32::MAX; primitive.positions.len()];
     let mut kept: Vec<u32> = Vec::new();
-    for index in &mut primitive.indices {
+    for index in primitive.indices.to_mut() {
         let Some(place) = places.get_mut(*index as usize) else { continue };
         if *place == u32::MAX {
             *place = u32::try_from(kept.len()).unwrap_or(u32::MAX);
@@ -92,7 +95,7 @@ pub(super) fn drop_unused(primitive: &mut Primitive) {
         }
         *index = *place;
     }
-    fn pick<T: Copy>(list: &mut Vec<T>, kept: &[u32]) {
+    fn pick<T: Pod>(list: &mut Array<T>, kept: &[u32]) {
         *list = kept.iter().filter_map(|&vertex| list.get(vertex as usize).copied()).collect();
     }
     pick(&mut primitive.positions, &kept);

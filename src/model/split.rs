@@ -6,10 +6,11 @@
 
 use std::collections::HashMap;
 
-use glam::{Affine3A, Mat3A, Vec3, Vec3A};
+use glam::{Affine3A, Vec3, Vec3A};
 
+use super::array::Array;
 use super::bounds::Bounds;
-use super::decoded::{Colors, DecodedModel, Instance, Primitive, Topology, flips_winding};
+use super::decoded::{Colors, DecodedModel, Instance, Primitive, Topology, flips_winding, normal_matrix};
 use super::material::Alpha;
 
 /// Geometry for one GPU mesh.
@@ -182,22 +183,22 @@ fn append(piece: &mut Piece, primitive: &Primitive, transform: &Affine3A) {
     let start = u32::try_from(to.positions.len()).unwrap_or(u32::MAX);
     let from = to.indices.len();
     let vertex = to.positions.len();
-    to.positions.extend_from_slice(&primitive.positions);
+    to.positions.to_mut().extend_from_slice(&primitive.positions);
     if let (Some(to), Some(normals)) = (&mut to.normals, &primitive.normals) {
-        to.extend_from_slice(normals);
+        to.to_mut().extend_from_slice(normals);
     }
     for (to, from) in [(&mut to.uvs, &primitive.uvs), (&mut to.uvs_1, &primitive.uvs_1)] {
         if let (Some(to), Some(from)) = (to, from) {
-            to.extend_from_slice(from);
+            to.to_mut().extend_from_slice(from);
         }
     }
     match (&mut to.colors, &primitive.colors) {
-        (Some(Colors::U8(to)), Some(Colors::U8(colors))) => to.extend_from_slice(colors),
-        (Some(Colors::U16(to)), Some(Colors::U16(colors))) => to.extend_from_slice(colors),
-        (Some(Colors::F32(to)), Some(Colors::F32(colors))) => to.extend_from_slice(colors),
+        (Some(Colors::U8(to)), Some(Colors::U8(colors))) => to.to_mut().extend_from_slice(colors),
+        (Some(Colors::U16(to)), Some(Colors::U16(colors))) => to.to_mut().extend_from_slice(colors),
+        (Some(Colors::F32(to)), Some(Colors::F32(colors))) => to.to_mut().extend_from_slice(colors),
         _ => {}
     }
-    to.indices.extend(primitive.indices.iter().map(|index| index.saturating_add(start)));
+    to.indices.to_mut().extend(primitive.indices.iter().map(|index| index.saturating_add(start)));
     let bounds = transform_vertices(to, vertex, from, transform);
     to.bounds = to.bounds.union(bounds);
     piece.grid = to.bounds;
@@ -218,10 +219,10 @@ fn transform_vertices(
     index: usize,
     transform: &Affine3A,
 ) -> Bounds {
-    let positions = primitive.positions.get_mut(vertex..).unwrap_or_default();
     if *transform == Affine3A::IDENTITY {
-        return Bounds::of_points(&*positions);
+        return Bounds::of_points(primitive.positions.get(vertex..).unwrap_or_default());
     }
+    let positions = primitive.positions.to_mut().get_mut(vertex..).unwrap_or_default();
     let mut bounds = Bounds::empty();
     for position in positions {
         let moved = transform.transform_point3(Vec3::from(*position));
@@ -229,28 +230,19 @@ fn transform_vertices(
         *position = moved.to_array();
     }
     let turn = normal_matrix(transform);
-    for normal in primitive.normals.as_mut().and_then(|list| list.get_mut(vertex..)).unwrap_or_default() {
+    for normal in
+        primitive.normals.as_mut().and_then(|list| list.to_mut().get_mut(vertex..)).unwrap_or_default()
+    {
         *normal = (turn * Vec3A::from(*normal)).normalize_or(Vec3A::Z).to_array();
     }
     if flips_winding(transform) && primitive.topology == Topology::Triangles {
-        let (triangles, _) = primitive.indices.get_mut(index..).unwrap_or_default().as_chunks_mut::<3>();
+        let (triangles, _) =
+            primitive.indices.to_mut().get_mut(index..).unwrap_or_default().as_chunks_mut::<3>();
         for [_, b, c] in triangles {
             std::mem::swap(b, c);
         }
     }
     bounds
-}
-
-/// The cofactor matrix, which turns normals as the inverse transpose does, mirrors
-/// included, and is also there for a singular transform.
-fn normal_matrix(transform: &Affine3A) -> Mat3A {
-    let Mat3A { x_axis: x, y_axis: y, z_axis: z } = transform.matrix3;
-    // At unit size, so that products do not under- or overflow.
-    let size = x.abs().max(y.abs()).max(z.abs()).max_element();
-    let scale = if size > 0.0 { size.recip().min(f32::MAX) } else { 1.0 };
-    let [x, y, z] = [x * scale, y * scale, z * scale];
-    let sign = if flips_winding(transform) { -1.0 } else { 1.0 };
-    Mat3A::from_cols(y.cross(z) * sign, z.cross(x) * sign, x.cross(y) * sign)
 }
 
 /// Cuts a primitive, element by element in order, into parts that fit.
@@ -288,7 +280,7 @@ fn cut(primitive: &Primitive, max_mesh_bytes: usize, mut emit: impl FnMut(Primit
 
 /// A primitive of some vertices of another, and indices into them.
 fn gather(primitive: &Primitive, vertices: &[u32], indices: Vec<u32>) -> Primitive {
-    fn pick<T: Copy + Default>(from: &[T], vertices: &[u32]) -> Vec<T> {
+    fn pick<T: Copy + Default>(from: &[T], vertices: &[u32]) -> Array<T> {
         vertices.iter().map(|&vertex| from.get(vertex as usize).copied().unwrap_or_default()).collect()
     }
     let positions = pick(&primitive.positions, vertices);
@@ -304,7 +296,7 @@ fn gather(primitive: &Primitive, vertices: &[u32], indices: Vec<u32>) -> Primiti
         uvs_1: primitive.uvs_1.as_ref().map(|uvs| pick(uvs, vertices)),
         bounds: Bounds::of_points(&positions),
         positions,
-        indices,
+        indices: indices.into(),
         material: primitive.material,
     }
 }
@@ -316,17 +308,17 @@ mod tests {
     use super::*;
 
     fn primitive(vertices: usize, indices: Vec<u32>) -> Primitive {
-        let positions: Vec<_> =
+        let positions: Array<_> =
             (0..vertices).map(|i| [i as f32, (i * i % 7) as f32, (i % 3) as f32]).collect();
         Primitive {
             topology: Topology::Triangles,
-            normals: Some(vec![[0.0, 0.0, 1.0]; vertices]),
+            normals: Some(vec![[0.0, 0.0, 1.0]; vertices].into()),
             colors: Some(Colors::U8((0..vertices).map(|i| [i as u8; 4]).collect())),
             uvs: None,
             uvs_1: None,
             bounds: Bounds::of_points(&positions),
             positions,
-            indices,
+            indices: indices.into(),
             material: None,
         }
     }

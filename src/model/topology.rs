@@ -1,5 +1,6 @@
 //! Strips, fans and loops as plain lists of triangles and lines.
 
+use super::array::Array;
 use super::decoded::Topology;
 use super::error::Fault;
 
@@ -59,7 +60,7 @@ impl Mode {
 
     /// Rewrites the indices so that each group of [`Topology::corners`] is one element.
     /// Returns how many indices at the end make no whole element.
-    pub(super) fn to_list(self, indices: &mut Vec<u32>) -> usize {
+    pub(super) fn to_list(self, indices: &mut Array<u32>) -> usize {
         let list = match self {
             Self::Points | Self::Lines | Self::Triangles => {
                 let rest = indices.len() % self.topology().corners();
@@ -90,7 +91,7 @@ impl Mode {
                 None => Vec::new(),
             },
         };
-        *indices = list;
+        *indices = list.into();
         0
     }
 }
@@ -108,11 +109,11 @@ mod tests {
     use super::*;
 
     fn list(mode: Mode, indices: &[u32]) -> Vec<u32> {
-        let mut indices = indices.to_vec();
+        let mut indices = Array::from(indices.to_vec());
         let elements = mode.elements(indices.len() as u64);
         mode.to_list(&mut indices);
         assert!((indices.len() / mode.topology().corners()) as u64 <= elements);
-        indices
+        indices.into_vec()
     }
 
     #[test]
@@ -131,7 +132,7 @@ mod tests {
 
     #[test]
     fn incomplete_elements_are_cut() {
-        let mut indices = vec![0, 1, 2, 3, 4];
+        let mut indices = Array::from(vec![0, 1, 2, 3, 4]);
         assert_eq!(Mode::Triangles.to_list(&mut indices), 2);
         assert_eq!(indices, [0, 1, 2]);
     }

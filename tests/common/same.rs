@@ -39,12 +39,12 @@ fn triangles(model: &DecodedModel) -> Vec<Triangle> {
         let corner = |&index: &u32| {
             let at = index as usize;
             let normal = Vec3::from(turn * Vec3A::from(primitive.normals.as_ref().unwrap()[at]));
-            let uv = |list: &Option<Vec<[f32; 2]>>| list.as_ref().map(|list| list[at].map(f32::to_bits));
+            let uv = |list: Option<&[[f32; 2]]>| list.map(|list| list[at].map(f32::to_bits));
             Corner {
                 position: instance.transform.transform_point3(primitive.positions[at].into()),
                 normal: normal.try_normalize(),
                 color: primitive.colors.as_ref().map_or([1.0; 4], |c| c.linear(at)).map(f32::to_bits),
-                uvs: [uv(&primitive.uvs), uv(&primitive.uvs_1)],
+                uvs: [uv(primitive.uvs.as_deref()), uv(primitive.uvs_1.as_deref())],
             }
         };
         for corners in primitive.indices.as_chunks::<3>().0 {

@@ -25,7 +25,7 @@ use crate::{
     },
     model::{
         self, Cancel, DecodedModel, Light, Limits,
-        bvh::Bvh,
+        bvh::{Bvh, Solids},
         motion::Motion,
         parts::parts,
         simplify::{Simplified, simplify},
@@ -165,10 +165,12 @@ pub(super) fn prepare(mut decoded: DecodedModel, budget: Option<u64>, cancel: &C
     // Before anything is left out, so that it is the same for everybody.
     let (measure, bounds) = (opening::measure(&decoded), decoded.bounds);
     let simplified = budget.and_then(|budget| simplify(&mut decoded, budget, cancel));
-    let tree = Arc::new(Bvh::build(&decoded));
-    let shape = Shape { bounds, tree, triangles: decoded.counts.triangles, simplified };
+    // The tree last: while it is built it needs the most memory, the cutting little less.
+    let solids = Solids::of(&decoded);
     let made = parts(&mut decoded, MAXIMUM_MESH_BYTES);
-    let mut looks = Looks::new(&decoded.materials, &decoded.textures);
+    let tree = Arc::new(Bvh::over(solids));
+    let shape = Shape { bounds, tree, triangles: decoded.counts.triangles, simplified };
+    let mut looks = Looks::new(&decoded.materials, decoded.textures);
     let part = |part| {
         let own = LookKey::of(&part, &decoded.materials, measure.unit_scale());
         own.iter().for_each(|&key| looks.need(key));
@@ -220,7 +222,7 @@ fn start(
         let for_job = cancel.clone();
         let submitted = jobs.workers.submit(move || {
             answer.begin();
-            let decoded = model::decode(&glb, &limits, &for_job);
+            let decoded = model::decode_shared(&glb, &limits, &for_job);
             let result =
                 decoded.map(|decoded| prepare(decoded, budget, &for_job)).map_err(|error| error.to_string());
             answer.send(Done::Decoded { entity, result });

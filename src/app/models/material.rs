@@ -15,6 +15,8 @@
 //! - glTF's default for files without a material is a metal, which is black in a
 //!   room without reflections: here it is no metal.
 
+use std::sync::Arc;
+
 use bevy::{
     asset::RenderAssetUsages,
     image::{ImageAddressMode, ImageFilterMode, ImageSampler, ImageSamplerDescriptor},
@@ -103,13 +105,13 @@ pub(super) struct Look {
 /// The looks that a model's parts have, made as they are asked for.
 pub(super) struct Looks<'a> {
     materials: &'a [Material],
-    images: Images<'a>,
+    images: Images,
     looks: HashMap<LookKey, Look>,
 }
 
 impl<'a> Looks<'a> {
-    pub fn new(materials: &'a [Material], textures: &'a [Texture]) -> Self {
-        let images = Images { textures, made: HashMap::new(), images: Vec::new() };
+    pub fn new(materials: &'a [Material], textures: Vec<Texture>) -> Self {
+        let images = Images { textures, made: HashMap::new(), wanted: Vec::new() };
         Self { materials, images, looks: HashMap::new() }
     }
 
@@ -122,7 +124,7 @@ impl<'a> Looks<'a> {
     }
 
     pub fn done(self) -> (HashMap<LookKey, Look>, Vec<Image>) {
-        (self.looks, self.images.images)
+        (self.looks, self.images.done())
     }
 }
 
@@ -200,34 +202,40 @@ fn channel(texture: Option<TextureRef>) -> UvChannel {
     if texture.is_some_and(|t| t.uv_set == 1) { UvChannel::Uv1 } else { UvChannel::Uv0 }
 }
 
-/// Images by texture and by whether their numbers are sRGB, made when asked for.
-struct Images<'a> {
-    textures: &'a [Texture],
-    made: HashMap<(usize, bool), usize>,
-    images: Vec<Image>,
+/// Images by their pixels, how they are sampled and whether their numbers are sRGB: a
+/// file may have very many textures of one image.
+struct Images {
+    textures: Vec<Texture>,
+    /// By the address of the pixels.
+    made: HashMap<(usize, Sampler, bool), usize>,
+    /// What becomes images in the end.
+    wanted: Vec<(Texture, bool)>,
 }
 
-impl Images<'_> {
+impl Images {
     fn get(&mut self, texture: usize, srgb: bool) -> Option<usize> {
-        if let Some(&index) = self.made.get(&(texture, srgb)) {
-            return Some(index);
-        }
-        let t = self.textures.get(texture)?;
-        let format = if srgb { TextureFormat::Rgba8UnormSrgb } else { TextureFormat::Rgba8Unorm };
-        let size = Extent3d { width: t.width, height: t.height, depth_or_array_layers: 1 };
-        let mut image = Image::new(
-            size,
-            TextureDimension::D2,
-            t.rgba8.as_ref().clone(),
-            format,
-            RenderAssetUsages::RENDER_WORLD,
-        );
-        image.sampler = sampler(t.sampler);
-        let index = self.images.len();
-        self.images.push(image);
-        self.made.insert((texture, srgb), index);
-        Some(index)
+        let texture = self.textures.get(texture)?;
+        let key = (Arc::as_ptr(&texture.rgba8).addr(), texture.sampler, srgb);
+        Some(*self.made.entry(key).or_insert_with(|| {
+            self.wanted.push((texture.clone(), srgb));
+            self.wanted.len() - 1
+        }))
     }
+
+    /// The images; pixels are copied only for those that share them with others.
+    fn done(self) -> Vec<Image> {
+        drop(self.textures);
+        self.wanted.into_iter().map(|(texture, srgb)| image(texture, srgb)).collect()
+    }
+}
+
+fn image(texture: Texture, srgb: bool) -> Image {
+    let format = if srgb { TextureFormat::Rgba8UnormSrgb } else { TextureFormat::Rgba8Unorm };
+    let size = Extent3d { width: texture.width, height: texture.height, depth_or_array_layers: 1 };
+    let pixels = Arc::unwrap_or_clone(texture.rgba8);
+    let mut image = Image::new(size, TextureDimension::D2, pixels, format, RenderAssetUsages::RENDER_WORLD);
+    image.sampler = sampler(texture.sampler);
+    image
 }
 
 fn sampler(s: Sampler) -> ImageSampler {
@@ -248,4 +256,25 @@ fn sampler(s: Sampler) -> ImageSampler {
         mipmap_filter: filter(s.mipmap.unwrap_or(Filter::Nearest)),
         ..default()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_image_is_made_of_textures_with_the_same_pixels() {
+        let pixels = Arc::new(vec![255u8; 4]);
+        let sampler = Sampler::default();
+        let texture = |sampler| Texture { width: 1, height: 1, rgba8: Arc::clone(&pixels), sampler };
+        let clamped = Sampler { wrap_u: Wrap::Clamp, ..sampler };
+        let textures = vec![texture(sampler), texture(sampler), texture(clamped)];
+        let mut images = Images { textures, made: HashMap::new(), wanted: Vec::new() };
+        let wanted = [(0, true), (1, true), (2, true), (1, false), (9, true)];
+        let numbers = wanted.map(|(texture, srgb)| images.get(texture, srgb));
+        assert_eq!(numbers, [Some(0), Some(0), Some(1), Some(2), None]);
+        let images = images.done();
+        assert_eq!(images.len(), 3);
+        assert!(images.iter().all(|image| image.data.as_ref().is_some_and(|data| data[..] == pixels[..])));
+    }
 }

@@ -86,9 +86,11 @@ fn mesh(compact: Compact, needs_tangents: bool, bends: bool) -> Mesh {
         }
     }
     match compact.colors {
-        Some(Colors::U8(c)) => mesh.insert_attribute(COLOR_8, VertexAttributeValues::Unorm8x4(c)),
-        Some(Colors::U16(c)) => mesh.insert_attribute(COLOR_16, VertexAttributeValues::Unorm16x4(c)),
-        Some(Colors::F32(c)) => mesh.insert_attribute(Mesh::ATTRIBUTE_COLOR, c),
+        Some(Colors::U8(c)) => mesh.insert_attribute(COLOR_8, VertexAttributeValues::Unorm8x4(c.into_vec())),
+        Some(Colors::U16(c)) => {
+            mesh.insert_attribute(COLOR_16, VertexAttributeValues::Unorm16x4(c.into_vec()))
+        }
+        Some(Colors::F32(c)) => mesh.insert_attribute(Mesh::ATTRIBUTE_COLOR, c.into_vec()),
         None => {}
     }
     mesh.insert_indices(match compact.indices {
@@ -114,12 +116,12 @@ mod tests {
         Primitive {
             topology: Topology::Triangles,
             bounds: Bounds::of_points(&positions),
-            positions,
-            normals: Some(vec![[0.0, 0.0, 1.0]; 3]),
-            colors: Some(Colors::U16(vec![[1, 2, 3, 65535]; 3])),
-            uvs: Some(vec![[0.0, 1.0]; 3]),
+            positions: positions.into(),
+            normals: Some(vec![[0.0, 0.0, 1.0]; 3].into()),
+            colors: Some(Colors::U16(vec![[1, 2, 3, 65535]; 3].into())),
+            uvs: Some(vec![[0.0, 1.0]; 3].into()),
             uvs_1: None,
-            indices: vec![0, 1, 2],
+            indices: vec![0, 1, 2].into(),
             material: None,
         }
     }

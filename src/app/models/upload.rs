@@ -183,7 +183,7 @@ fn begin(mut commands: Commands, models: Query<(Entity, &mut Waiting)>) {
         let Prepared { parts, looks, images, measure, shape, motion, lights, .. } = *prepared;
         let scale = Transform::from_scale(Vec3::splat(measure.unit_scale()));
         let content = commands.spawn((scale, Visibility::Hidden, ChildOf(entity))).id();
-        lights::spawn(&mut commands, content, &lights, measure.unit_scale());
+        lights::spawn(&mut commands, content, &lights, measure);
         let mut pieces = Pieces::default();
         pieces.push(parts);
         let upload = Upload {

@@ -44,6 +44,14 @@ pub(in crate::model) struct NodeExtensions {
     pub(in crate::model) light: Option<NodeLight>,
     #[serde(rename = "EXT_mesh_gpu_instancing")]
     pub(in crate::model) instancing: Option<Instancing>,
+    #[serde(rename = "KHR_node_visibility")]
+    pub(in crate::model) visibility: Option<NodeVisibility>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(in crate::model) struct NodeVisibility {
+    pub(in crate::model) visible: Option<bool>,
 }
 
 #[derive(Debug, Default, Deserialize)]

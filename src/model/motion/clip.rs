@@ -68,8 +68,9 @@ impl Clip {
         }
     }
 
-    pub(super) fn moves(&self, node: usize) -> bool {
-        self.channels.iter().any(|channel| channel.node == node && channel.path != Path::Weights)
+    /// The nodes that it moves.
+    pub(super) fn moved(&self) -> impl Iterator<Item = usize> {
+        self.channels.iter().filter(|channel| channel.path != Path::Weights).map(|channel| channel.node)
     }
 
     /// A half turn about z, in `seconds`.

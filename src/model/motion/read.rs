@@ -1,5 +1,7 @@
 //! Skins and animations out of a file.
 
+use std::sync::Arc;
+
 use glam::{Affine3A, Mat4, Quat, Vec3};
 
 use super::clip::{Channel, Clip, Curve, Interpolation, Path};
@@ -14,6 +16,9 @@ use crate::model::warnings::{Warnings, quoted};
 
 /// Numbers of all keys together, at most.
 const MAX_NUMBERS: u64 = 16 << 20;
+
+/// Weights of morph targets of all nodes together, at most.
+const MAX_WEIGHTS: usize = 1 << 20;
 
 /// Joints of a mesh, and where they were when it was bound to them.
 #[derive(Debug, Clone)]
@@ -30,14 +35,14 @@ pub(in crate::model) fn skins(
     motion: &document::Motion,
     placed: &Placements,
     warnings: &mut Warnings,
-) -> Vec<Option<Skin>> {
+) -> Vec<Option<Arc<Skin>>> {
     let mut skins = Vec::new();
     for (number, json) in motion.skins.iter().enumerate() {
         let skin = skin(buffers, json, placed);
         if let Err(fault) = &skin {
             warnings.push(format_args!("skin {number} is not shown: {fault}"));
         }
-        skins.push(skin.ok());
+        skins.push(skin.ok().map(Arc::new));
     }
     skins
 }
@@ -75,12 +80,14 @@ pub(in crate::model) fn read(
     warnings: &mut Warnings,
 ) -> Motion {
     let document = buffers.document();
+    let mut weights_left = MAX_WEIGHTS;
     let nodes = document.nodes.iter().enumerate().map(|(number, node)| Node {
         parent: placed.parents.get(number).copied().flatten(),
         local: local(node),
-        weights: weights(document, node),
+        weights: weights(document, node, &mut weights_left, warnings),
     });
-    let mut motion = Motion { nodes: nodes.collect(), order: placed.order.clone(), ..Motion::default() };
+    let nodes = nodes.collect();
+    let mut motion = Motion { nodes, order: placed.order.clone(), ..Motion::default() };
     let mut left = MAX_NUMBERS.min(limits.max_bytes);
     for (number, animation) in json.animations.iter().enumerate() {
         let mut channels = Vec::new();
@@ -100,13 +107,34 @@ pub(in crate::model) fn read(
             motion.clips.push(Clip { name, duration_secs, channels });
         }
     }
+    motion.find_moved();
     motion
 }
 
-/// Weights of morph targets: the node's own, or its mesh's.
-fn weights(document: &document::Document, node: &document::Node) -> Vec<f32> {
-    let mesh = node.mesh.and_then(|mesh| document.meshes.get(mesh.index()));
-    node.weights.clone().or_else(|| mesh.map(|mesh| mesh.weights.clone())).unwrap_or_default()
+/// Weights of morph targets: the node's own, or its mesh's. A mesh's few bytes of them
+/// are there again for each node that places it, so `left` bounds all of them together.
+fn weights(
+    document: &document::Document,
+    node: &document::Node,
+    left: &mut usize,
+    warnings: &mut Warnings,
+) -> Vec<f32> {
+    let Some(mesh) = node.mesh.and_then(|mesh| document.meshes.get(mesh.index())) else { return Vec::new() };
+    let targets = mesh.primitives.iter().map(|primitive| primitive.targets.len()).max().unwrap_or(0);
+    let all = node.weights.as_ref().unwrap_or(&mesh.weights);
+    let weights = all.get(..targets.min(all.len())).unwrap_or_default();
+    match left.checked_sub(weights.len()) {
+        Some(rest) => {
+            *left = rest;
+            weights.to_vec()
+        }
+        None => {
+            warnings.push(format_args!(
+                "nodes have more than the limit of {MAX_WEIGHTS} weights of morph targets: the others are 0"
+            ));
+            Vec::new()
+        }
+    }
 }
 
 fn local(node: &document::Node) -> Local {

@@ -1,8 +1,12 @@
 //! A mesh that changes its shape: morph targets, then a skin over joints.
 
+use std::sync::Arc;
+
 use glam::{Affine3A, Mat3A, Vec3, Vec3A};
 
-use super::{Pose, cofactors, unit};
+use super::{Pose, unit};
+use crate::model::array::Array;
+use crate::model::decoded::normal_matrix;
 
 /// A primitive that changes with a pose.
 #[derive(Debug, Clone)]
@@ -11,10 +15,12 @@ pub struct Rig {
     /// which holds its shape at rest.
     pub primitive: usize,
     pub(in crate::model) node: usize,
-    pub(in crate::model) positions: Vec<[f32; 3]>,
-    pub(in crate::model) normals: Option<Vec<[f32; 3]>>,
-    pub(in crate::model) data: RigData,
-    pub(in crate::model) skin: Option<super::Skin>,
+    pub(in crate::model) positions: Array<[f32; 3]>,
+    pub(in crate::model) normals: Option<Array<[f32; 3]>>,
+    /// Shared by all nodes that place the mesh.
+    pub(in crate::model) data: Arc<RigData>,
+    /// Shared by all nodes that use it.
+    pub(in crate::model) skin: Option<Arc<super::Skin>>,
 }
 
 /// What a primitive has beyond its plain attributes.
@@ -64,7 +70,10 @@ impl Rig {
     /// Its vertices in a pose.
     #[must_use]
     pub fn shape(&self, pose: &Pose) -> Shape {
-        let mut shape = Shape { positions: self.positions.clone(), normals: self.normals.clone() };
+        let mut shape = Shape {
+            positions: self.positions.to_vec(),
+            normals: self.normals.as_ref().map(|normals| normals.to_vec()),
+        };
         for (target, &weight) in self.data.targets.iter().zip(pose.weights(self.node)) {
             if weight == 0.0 || !weight.is_finite() {
                 continue;
@@ -112,7 +121,7 @@ impl Rig {
             }
             *position = blended.transform_point3(Vec3::from(*position)).to_array();
             if let Some(normal) = normals.next() {
-                *normal = unit(cofactors(&blended.matrix3) * Vec3A::from(*normal), *normal);
+                *normal = unit(normal_matrix(&blended) * Vec3A::from(*normal), *normal);
             }
         }
     }
@@ -134,9 +143,9 @@ mod tests {
         Rig {
             primitive: 0,
             node: 0,
-            positions: vec![[1.0, 0.0, 0.0], [2.0, 0.0, 0.0]],
-            normals: Some(vec![[0.0, 0.0, 1.0]; 2]),
-            data: RigData::default(),
+            positions: vec![[1.0, 0.0, 0.0], [2.0, 0.0, 0.0]].into(),
+            normals: Some(vec![[0.0, 0.0, 1.0]; 2].into()),
+            data: Arc::default(),
             skin: None,
         }
     }
@@ -145,7 +154,8 @@ mod tests {
     fn targets_are_added_by_weight() {
         let mut rig = rig();
         let target = |x| Target { positions: vec![[x, 0.0, 0.0]; 2], normals: vec![[0.0, 1.0, -1.0]; 2] };
-        rig.data.targets = vec![target(10.0), target(100.0)];
+        let targets = vec![target(10.0), target(100.0)];
+        rig.data = Arc::new(RigData { targets, ..RigData::default() });
         let pose = Pose { nodes: vec![], weights: vec![vec![0.5, 0.0]] };
         let shape = rig.shape(&pose);
         assert_eq!(shape.positions, [[6.0, 0.0, 0.0], [7.0, 0.0, 0.0]]);
@@ -156,12 +166,15 @@ mod tests {
     #[test]
     fn vertices_follow_their_joints() {
         let mut rig = rig();
-        rig.skin = Some(crate::model::motion::Skin {
+        rig.skin = Some(Arc::new(crate::model::motion::Skin {
             joints: vec![1, 2],
             inverse_bind: vec![Affine3A::IDENTITY, Affine3A::from_translation(Vec3::NEG_X)],
+        }));
+        rig.data = Arc::new(RigData {
+            joints: vec![[0, 1, 0, 0], [1, 0, 0, 9]],
+            weights: vec![[0.5, 0.5, 0.0, 0.0], [0.0; 4]],
+            targets: Vec::new(),
         });
-        rig.data.joints = vec![[0, 1, 0, 0], [1, 0, 0, 9]];
-        rig.data.weights = vec![[0.5, 0.5, 0.0, 0.0], [0.0; 4]];
         let pose = Pose {
             nodes: vec![
                 Affine3A::from_translation(Vec3::Z),
@@ -175,5 +188,22 @@ mod tests {
         assert!(Vec3::from(shape.positions[0]).abs_diff_eq(Vec3::new(0.5, 0.5, 0.0), 1e-6), "{shape:?}");
         assert_eq!(shape.positions[1], [2.0, 0.0, 1.0]);
         assert!(rig.is_skinned());
+    }
+
+    #[test]
+    fn normals_of_a_mirrored_joint_still_point_outwards() {
+        for size in [1.0, 1e-12] {
+            let mut rig = rig();
+            let skin = super::super::Skin { joints: vec![0], inverse_bind: vec![Affine3A::IDENTITY] };
+            rig.skin = Some(Arc::new(skin));
+            rig.data = Arc::new(RigData {
+                joints: vec![[0; 4]; 2],
+                weights: vec![[1.0, 0.0, 0.0, 0.0]; 2],
+                targets: Vec::new(),
+            });
+            let mirror = Affine3A::from_scale(Vec3::new(-size, size, size));
+            let shape = rig.shape(&Pose { nodes: vec![mirror], weights: vec![] });
+            assert_eq!(shape.normals.unwrap()[0], [0.0, 0.0, 1.0], "{size}");
+        }
     }
 }

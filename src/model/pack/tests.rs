@@ -82,7 +82,7 @@ fn buffers_and_images_share_the_binary_chunk() {
     fs::write(&path, format!("\u{feff}{}", glb.json)).unwrap();
     let packed = read(&path).unwrap();
     let model = decode(&packed.glb, &Limits::default(), &Cancel::default()).unwrap();
-    assert_eq!(model.primitives[0].uvs, Some(vec![[0.5; 2]; 4]));
+    assert_eq!(model.primitives[0].uvs, Some(vec![[0.5; 2]; 4].into()));
     assert_eq!(model.textures.len(), 2);
     assert!(model.warnings.is_empty(), "{:?}", model.warnings);
     let pngs = packed.glb.windows(4).filter(|window| *window == b"\x89PNG").count();
@@ -110,7 +110,7 @@ fn a_glb_with_side_files_is_packed_too() {
     fs::write(&path, glb.build()).unwrap();
     let packed = read(&path).unwrap();
     assert_eq!(packed.warnings.len(), 1, "{:?}", packed.warnings);
-    assert!(packed.warnings[0].starts_with("image 1 is not shown: the side file ../none.png"));
+    assert!(packed.warnings[0].starts_with("image 1 is not shown: the side file \"../none.png\""));
     let model =
         crate::model::decode(&packed.glb, &Limits::default(), &crate::model::Cancel::default()).unwrap();
     assert_eq!((model.counts.triangles, model.warnings.len()), (2, 0), "{:?}", model.warnings);
@@ -135,7 +135,7 @@ fn names_that_lead_elsewhere_are_refused() {
     gltf(&path, absolute.to_str().unwrap());
     assert!(matches!(read(&path), Err(PackError::Outside(_))));
     gltf(&path, "nowhere.bin");
-    assert!(read(&path).unwrap_err().to_string().starts_with("the side file nowhere.bin cannot be read"));
+    assert!(read(&path).unwrap_err().to_string().starts_with("the side file \"nowhere.bin\" cannot be read"));
     gltf(&path, ".");
     assert!(matches!(read(&path), Err(PackError::NotAFile(_))));
 }

@@ -76,7 +76,7 @@ pub(super) fn run(primitive: &mut Primitive, welded: &Welded, target: usize, can
             break;
         }
     }
-    primitive.indices = mesh.triangles.into_flattened();
+    primitive.indices = mesh.triangles.into_flattened().into();
     drop_unused(primitive);
     primitive.bounds = super::super::Bounds::of_points(&primitive.positions);
 }

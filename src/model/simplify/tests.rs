@@ -33,12 +33,12 @@ fn sphere(n: u32) -> Primitive {
     Primitive {
         topology: Topology::Triangles,
         bounds: Bounds::of_points(&positions),
-        normals: Some(positions.clone()),
+        normals: Some(positions.clone().into()),
         colors: Some(Colors::U8(colors)),
         uvs: None,
         uvs_1: None,
-        positions,
-        indices,
+        positions: positions.into(),
+        indices: indices.into(),
         material: None,
     }
 }
@@ -56,8 +56,8 @@ fn sheet(n: u32) -> Primitive {
         .collect();
     Primitive {
         bounds: Bounds::of_points(&positions),
-        normals: Some(vec![[0.0, 0.0, 1.0]; positions.len()]),
-        positions,
+        normals: Some(vec![[0.0, 0.0, 1.0]; positions.len()].into()),
+        positions: positions.into(),
         indices,
         colors: None,
         ..sphere(3)
@@ -125,7 +125,7 @@ fn triangles_with_corners_of_their_own_are_simplified_too() {
         [(b - a).cross(c - a).normalize_or_zero().to_array(); 3]
     });
     soup.normals = Some(normals.collect());
-    soup.positions = positions;
+    soup.positions = positions.into();
     soup.colors = None;
     soup.indices = (0..soup.positions.len() as u32).collect();
     let mut model = model(vec![soup]);
@@ -142,7 +142,7 @@ fn a_place_with_very_many_triangles_takes_no_longer() {
     let positions: Vec<[f32; 3]> = rim.chain([[0.0, 0.0, 1.0]]).collect();
     let mut cone =
         Primitive { bounds: Bounds::of_points(&positions), colors: None, normals: None, ..sphere(3) };
-    cone.positions = positions;
+    cone.positions = positions.into();
     cone.indices = (0..n).flat_map(|i| [i, (i + 1) % n, n]).collect();
     let mut model = model(vec![cone]);
     let start = std::time::Instant::now();
@@ -178,10 +178,10 @@ proptest! {
         odd.positions.truncate(30);
         odd.normals.as_mut().unwrap().truncate(30);
         if flat {
-            for position in &mut odd.positions { position[2] = 0.0; }
+            for position in odd.positions.to_mut() { position[2] = 0.0; }
         }
         odd.colors = None;
-        odd.indices = corners[..corners.len() / 3 * 3].to_vec();
+        odd.indices = corners[..corners.len() / 3 * 3].to_vec().into();
         let mut model = model(vec![odd]);
         simplify(&mut model, 9, &Cancel::default());
         let p = &model.primitives[0];

@@ -31,7 +31,7 @@ pub(super) fn equal(primitive: &mut Primitive) -> Welded {
         same.push(*firsts.entry(key(primitive, vertex)).or_insert(number));
     }
     drop(firsts);
-    for index in &mut primitive.indices {
+    for index in primitive.indices.to_mut() {
         *index = same.get(*index as usize).copied().unwrap_or(*index);
     }
     drop_unused(primitive);
@@ -66,11 +66,11 @@ pub(super) fn merge_places(primitive: &mut Primitive) {
                 *sum += Vec3::from(*normal);
             }
         }
-        for (normal, sum) in normals.iter_mut().zip(sums) {
+        for (normal, sum) in normals.to_mut().iter_mut().zip(sums) {
             *normal = sum.try_normalize().map_or(*normal, |unit| unit.to_array());
         }
     }
-    for index in &mut primitive.indices {
+    for index in primitive.indices.to_mut() {
         *index = same.get(*index as usize).copied().unwrap_or(*index);
     }
     drop_unused(primitive);
