@@ -16,9 +16,9 @@ SideQuest. Says first what is missing, all of it, and where to get it.
 
   --ndk DIR            the Android NDK, r$least_ndk or newer. Else \$ANDROID_NDK_HOME,
                        \$ANDROID_NDK_ROOT, or the newest in the SDK
-  --sdk DIR            the Android SDK, with build-tools and a platform. Else
-                       \$ANDROID_HOME, \$ANDROID_SDK_ROOT, or where Android Studio
-                       puts it
+  --sdk DIR            the Android SDK, with build-tools $least_build_tools or newer and a
+                       platform. Else \$ANDROID_HOME, \$ANDROID_SDK_ROOT, or where
+                       Android Studio puts it
   --openxr-loader AAR  the Khronos OpenXR loader $loader_version as a file. Else it is
                        downloaded from Maven Central, once
   --openxr-loader-sha256 HASH
@@ -37,6 +37,8 @@ END
 }
 
 readonly least_ndk=26
+# Older signers put libraries at pages of 4 KB.
+readonly least_build_tools=35
 readonly linker=aarch64-linux-android29-clang
 
 # --- what there is --------------------------------------------------------
@@ -94,13 +96,17 @@ need_sdk() {
     manager=$sdk/cmdline-tools/latest/bin/sdkmanager
     tools=$(newest "$sdk/build-tools")
     AAPT2=$tools/aapt2 ZIPALIGN=$tools/zipalign APKSIGNER=$tools/apksigner
-    for tool in "$AAPT2" "$ZIPALIGN" "$APKSIGNER"; do
-        if [[ ! -x $tool ]]; then
+    if [[ -n $tools ]] && ! at_least "$least_build_tools" "$(basename "$tools")"; then
+        lacks "Android's build-tools $least_build_tools or newer (there are $(basename "$tools"))" \
+            "$manager 'build-tools;36.0.0'"
+    else
+        for tool in "$AAPT2" "$ZIPALIGN" "$APKSIGNER"; do
+            [[ ! -x $tool ]] || continue
             lacks "Android's build-tools (no $(basename "$tool") in ${tools:-$sdk/build-tools})" \
                 "$manager 'build-tools;36.0.0'"
             break
-        fi
-    done
+        done
+    fi
     ANDROID_JAR=$(newest "$sdk/platforms")/android.jar
     if [[ ! -e $ANDROID_JAR ]] || ! at_least "android-$target" "$(basename "$(dirname "$ANDROID_JAR")")"; then
         lacks "Android's platform $target or newer (no android.jar of it in $sdk/platforms)" \
@@ -211,7 +217,9 @@ Another version on purpose: --openxr-loader-sha256 $found. Else delete it."
 
 # A loader may use the NDK's shared C++ library.
 add_cxx_library() {
-    needed_libraries "$parts/libopenxr_loader.so" | grep -qx libc++_shared.so || return 0
+    local needed
+    mapfile -t needed < <(needed_libraries "$parts/libopenxr_loader.so")
+    is_one_of libc++_shared.so "${needed[@]}" || return 0
     cp "$llvm/sysroot/usr/lib/aarch64-linux-android/libc++_shared.so" "$parts/"
 }
 

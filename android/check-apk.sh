@@ -98,20 +98,14 @@ check_release_manifest() {
     contains "badging" "$badging" "versionName='$(package_version)-$mark'"
 }
 
-# Where each library begins in the package: loaded from there, so on a page.
+# Is a library where the package says that it begins?
 check_places() {
-    local name offset begins
+    local name begin
     for name in libconvene.so libopenxr_loader.so; do
-        offset=$(unzip -Z -v "$apk" "$abi/$name" | sed -n 's/.*offset of local header from start of archive: *\([0-9]*\).*/\1/p')
-        # A local header is 30 bytes, the name and the extra field.
-        begins=$((offset + 30 + $(short $((offset + 26))) + $(short $((offset + 28)))))
-        ((begins % page == 0)) || die "$name begins at $begins in the package"
-        [[ $(od -An -tx1 -j "$begins" -N 4 "$apk") == " 7f 45 4c 46" ]] || die "no library at $begins"
+        begin=$(begin_of "$apk" "$abi/$name")
+        [[ $(od -An -tx1 -j "$begin" -N 4 "$apk") == " 7f 45 4c 46" ]] || die "no library at $begin"
     done
 }
-
-# The 16-bit number at that place of the package.
-short() { od -An -tu2 -j "$1" -N 2 "$apk" | tr -d ' '; }
 
 signer() { "$APKSIGNER" verify --print-certs "$apk" | sed -n 's/.*certificate SHA-256 digest: *//p'; }
 

@@ -65,7 +65,8 @@ check_library() {
     local file=$1 name needed failed=no
     name=$(basename "$1")
     shift
-    if ! "$READELF" --file-header "$file" | grep -q 'Machine: *AArch64'; then
+    # Not through `grep -q`, which ends readelf early, and so the pipe in failure.
+    if [[ $("$READELF" --file-header "$file") != *Machine:*AArch64* ]]; then
         warn "$name is not for arm64"
         failed=yes
     fi
@@ -104,8 +105,8 @@ is_one_of() {
 
 # pack_apk APK VERSION-NAME LIBRARY...: manifest, resources and libraries, not
 # signed yet. $DEBUGGABLE=yes for a package that a debugger may enter. All that is
-# not compressed is aligned to 16 KB, the libraries and one table: so any version
-# of zipalign can do it, where -P, for libraries alone, came with build-tools 35.
+# not compressed, the libraries and one table, is aligned to 16 KB, as every
+# zipalign can; apksigner 35 or newer keeps that for the libraries.
 pack_apk() {
     local apk=$1 version=$2 mode=()
     local scratch=$apk.parts
@@ -139,7 +140,7 @@ debug_key() {
     mkdir -p "$(dirname "$1")"
     say "making a key to sign with, once: $1 (keep it: updates have to have the same)"
     (umask 077 && keytool -genkeypair -keystore "$1.new" -storetype PKCS12 -alias "$debug_alias" \
-        -storepass:env DEBUG_PASSWORD -dname "CN=Convene, sideloaded" -keyalg RSA -keysize 2048 -validity 10950 2>/dev/null)
+        -storepass:env DEBUG_PASSWORD -dname "CN=Convene for sideloading" -keyalg RSA -keysize 2048 -validity 10950 2>/dev/null)
     mv "$1.new" "$1"
 }
 readonly debug_alias=convene
@@ -152,8 +153,8 @@ export DEBUG_PASSWORD=sideload
 check_apk() {
     local apk=$1 failed=no entry method libraries
     shift
-    if ! "$ZIPALIGN" -c "$page" "$apk" >/dev/null; then
-        warn "what is in it is not aligned to 16 KB"
+    if ! "$ZIPALIGN" -c 4 "$apk" >/dev/null; then
+        warn "what is in it is not aligned"
         failed=yes
     fi
     if ! "$APKSIGNER" verify "$apk" >/dev/null; then
@@ -169,10 +170,24 @@ check_apk() {
         elif [[ $method != Stored ]]; then
             warn "$entry is compressed, it could not be loaded out of the package"
             failed=yes
+        elif (($(begin_of "$apk" "$abi/$entry") % page != 0)); then
+            warn "$entry does not begin at a page of 16 KB"
+            failed=yes
         fi
     done
     [[ $failed == no ]]
 }
+
+# begin_of APK ENTRY: where its content begins in the package, in bytes. A local
+# header is 30 bytes, the name and the extra field.
+begin_of() {
+    local header
+    header=$(unzip -Z -v "$1" "$2" | sed -n 's/.*offset of local header from start of archive: *\([0-9]*\).*/\1/p')
+    say $((header + 30 + $(short_at "$1" $((header + 26))) + $(short_at "$1" $((header + 28)))))
+}
+
+# The 16-bit number at that place of a file.
+short_at() { od -An -tu2 -j "$2" -N 2 "$1" | tr -d ' '; }
 
 # The size of a file, for people.
 size_of() { awk -v bytes="$(wc -c <"$1")" 'BEGIN { printf "%.1f MB", bytes / 1e6 }'; }

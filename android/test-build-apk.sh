@@ -97,6 +97,8 @@ main() {
         lay_out && rm "$sdk/build-tools/35.0.0/$tool"
         says "- Android's build-tools (no $tool in $sdk/build-tools/35.0.0)" all
     done
+    lay_out && mv "$sdk/build-tools/35.0.0" "$sdk/build-tools/34.0.0"
+    says "- Android's build-tools 35 or newer (there are 34.0.0)" all
     lay_out && mv "$sdk/platforms/android-$target" "$sdk/platforms/android-$((target - 1))"
     says "    $sdk/cmdline-tools/latest/bin/sdkmanager 'platforms;android-$target'" all
     mv "$sdk/platforms/android-$((target - 1))" "$sdk/platforms/android-$((target + 2))"
