@@ -2,6 +2,10 @@
 # Builds the package for a Quest: library, loader, package, signature. Checks all
 # that it needs first. See --help and docs/quest.md.
 set -euo pipefail
+if ((BASH_VERSINFO[0] < 5)); then
+    printf '%s\n' "error: this needs bash 5, and this is $BASH_VERSION. On macOS: brew install bash" >&2
+    exit 1
+fi
 # shellcheck source=../scripts/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/../scripts/lib.sh"
 # shellcheck source=package.sh
