@@ -24,6 +24,8 @@ readonly permissions=(
     org.khronos.openxr.permission.OPENXR
     org.khronos.openxr.permission.OPENXR_SYSTEM
 )
+# BLAKE3's C code for arm64 calls this of its Rust code.
+readonly symbols_given=("${entry_points[@]}" blake3_compress_in_place_portable)
 readonly libraries_needed=(libandroid.so libc.so libdl.so liblog.so libm.so)
 
 # equal WHAT FOUND WANTED
@@ -62,7 +64,7 @@ loader() { say --openxr-loader "$stand_ins/$1" --openxr-loader-sha256 "$(sha256_
 check_library_of_ours() {
     local library=$parts/libconvene.so
     equal "libraries that it needs" "$(needed_libraries "$library")" "$(lines "${libraries_needed[@]}")"
-    equal "symbols that it gives" "$(exported_symbols "$library")" "$(lines "${entry_points[@]}")"
+    equal "symbols that it gives" "$(exported_symbols "$library")" "$(lines "${symbols_given[@]}")"
     check_library "$library" || die "it is not for a Quest"
 }
 
