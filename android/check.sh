@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# Does the package compile for Android? Type-checks it for aarch64 without the
-# NDK: Debian forky's Rust can build the standard library for Android, and a
-# check needs no linker. See --help.
+# Does Convene compile for Android, and does a package come out of it? Checked
+# without the NDK, in a Debian root. See --help.
 set -euo pipefail
 # shellcheck source=../scripts/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/../scripts/lib.sh"
@@ -12,11 +11,15 @@ usage() {
     cat <<'END'
 usage: android/check.sh [--fast] [--refresh]
 
-Type-checks the library for aarch64-linux-android in a Debian forky root, which
-it makes once (about 2.5 GB in ~/.cache/convene/forky). Needs root, for chroot
-and mounts, and an x86_64 Debian or Ubuntu; exits 77 where it can't run.
+Builds the package for Quest with android/build-apk.sh against stand-ins for the
+NDK, the SDK and the OpenXR loader, and looks at what came out: what the library
+needs and gives, the manifest, alignment, signature. No headset can run it. Does
+so in a Debian forky root, which it makes once (about 3 GB in
+~/.cache/convene/forky). Needs root, for chroot and mounts, and an x86_64 Debian
+or Ubuntu; exits 77 where it can't run.
 
-  --fast     only type-check; all there is so far
+  --fast     only type-check, with Debian's Rust, which builds the standard
+             library for Android
   --refresh  make the Debian root anew, for a newer Rust
 END
 }
@@ -24,7 +27,7 @@ END
 readonly debian="$debian_roots/forky"
 readonly target="$CARGO_TARGET_DIR/android-check"
 # Raise when what is installed changes.
-readonly recipe=1
+readonly recipe=2
 
 skip() {
     say "skipped: android ($*)"
@@ -35,27 +38,36 @@ skip() {
 readonly install='
     apt-get -q update
     apt-get -q install -y --no-install-recommends \
-        rustc cargo rust-src lld clang llvm gcc libc6-dev libc6-dev-arm64-cross
+        rustc cargo rust-src lld clang llvm gcc libc6-dev libc6-dev-arm64-cross \
+        aapt zipalign apksigner android-framework-res default-jre-headless zip unzip
     # The C++ headers carry their version in their name.
     cxx=$(apt-cache pkgnames libstdc++- | grep -E "^libstdc\+\+-[0-9]+-dev-arm64-cross$" | sort -V | tail -n 1)
     apt-get -q install -y --no-install-recommends "$cxx"
     apt-get clean
 '
 
-check() {
-    local proxies cargo_home=${CARGO_HOME:-$HOME/.cargo}
+# in_debian [OPTION-OF-IN_ROOT...] -- VARIABLE=VALUE... COMMAND...: runs it in the
+# root, with this checkout as /work/convene (not to be written to), the target
+# folder as /target and what cargo has downloaded.
+in_debian() {
+    local proxies binds=() cargo_home=${CARGO_HOME:-$HOME/.cargo}
+    while [[ $1 != -- ]]; do
+        binds+=("$1")
+        shift
+    done
+    shift
     mkdir -p "$cargo_home"
-    lock_target
-    own_target "$target"
-    trap 'built_target "$target"' EXIT
     mapfile -t proxies < <(env | grep -iE '^(http|https|all|no)_proxy=' || true)
     # Linkers and wrappers that cargo is set up with out here are not in there.
-    # shellcheck disable=SC2016 # expanded by the inner shell
     in_root --bind-read-only "$ROOT" /work/convene --bind "$target" /target --bind "$cargo_home" /cargo \
-        --empty /cargo/config --empty /cargo/config.toml \
-        "$debian" /usr/bin/env -i "${proxies[@]}" PATH=/usr/sbin:/usr/bin HOME=/root TERM="${TERM:-dumb}" \
-        CARGO_HOME=/cargo CARGO_TARGET_DIR=/target \
-        CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_PANIC=abort RUSTC_BOOTSTRAP=1 \
+        --empty /cargo/config --empty /cargo/config.toml "${binds[@]}" \
+        "$debian" /usr/bin/env -i "${proxies[@]}" HOME=/root TERM="${TERM:-dumb}" \
+        CARGO_HOME=/cargo CARGO_TARGET_DIR=/target CARGO_INCREMENTAL=0 "$@"
+}
+
+type_check() {
+    # shellcheck disable=SC2016 # expanded by the inner shell
+    in_debian -- PATH=/usr/sbin:/usr/bin CARGO_PROFILE_DEV_PANIC=abort RUSTC_BOOTSTRAP=1 \
         /bin/bash -euo pipefail -c '
             cd /work/convene
             rustc --version
@@ -68,6 +80,32 @@ check() {
             export CXXFLAGS_aarch64_linux_android="--target=aarch64-linux-android29 -isystem $cxx -isystem $cxx/aarch64-linux-gnu -isystem $headers"
             cargo check --locked --lib --target aarch64-linux-android -Zbuild-std=std,panic_abort
         '
+}
+
+# With this machine's Rust, as people build it, where it has or gets the standard
+# library for Android; else with Debian's, which builds that library.
+package() {
+    local sysroot
+    sysroot=$(android_sysroot)
+    if [[ -n $sysroot ]]; then
+        in_debian --bind-read-only "$sysroot" /toolchain -- PATH=/toolchain/bin:/usr/sbin:/usr/bin \
+            CONVENE_TARGET_LOCKED=yes /work/convene/android/check-apk.sh
+    else
+        say "no standard library for Android can be had for this Rust: Debian's Rust builds it"
+        in_debian -- PATH=/usr/sbin:/usr/bin RUSTC_BOOTSTRAP=1 CARGO_UNSTABLE_BUILD_STD=std,panic_unwind \
+            CONVENE_TARGET_LOCKED=yes /work/convene/android/check-apk.sh
+    fi
+}
+
+# Where this machine's Rust is, if it can build for Android.
+android_sysroot() {
+    local sysroot library=lib/rustlib/aarch64-linux-android/lib
+    have rustc || return 0
+    sysroot=$(cd "$ROOT" && rustc --print sysroot) || return 0
+    if [[ ! -d $sysroot/$library ]] && have rustup; then
+        (cd "$ROOT" && rustup target add aarch64-linux-android >/dev/null 2>&1) || true
+    fi
+    [[ ! -d $sysroot/$library ]] || say "$sysroot"
 }
 
 # A function, so that bash has read all of this before an edit or a pull while
@@ -90,10 +128,11 @@ main() {
     done
 
     need_roots
-    [[ $fast == yes ]] || say "linking and packing are not written yet: the same as --fast"
-
-    REFRESH=$refresh use_root forky "$recipe" "2.5 GB" "$install"
-    check
+    REFRESH=$refresh use_root forky "$recipe" "3 GB" "$install"
+    lock_target
+    own_target "$target"
+    trap 'built_target "$target"' EXIT
+    if [[ $fast == yes ]]; then type_check; else package; fi
 }
 
 main "$@"
