@@ -246,6 +246,12 @@ fn a_name_is_typed_on_the_panel_and_others_hear_it() {
         press(&mut stage, &format!("pad/{key}"));
     }
     stage.app.wait_for("no keys", SOON, |state| !state.controls.contains_key("pad/a"));
+    // It goes to the meeting in the frame in which it is kept.
+    let settings = stage.file("settings.json");
+    super::process::wait_until("a kept name", || {
+        std::fs::read_to_string(&settings).is_ok_and(|text| text.contains("\"Ada\""))
+    });
+    frames_go_by(&mut stage);
     let guest = stage.guest("Guest");
     guest.participant.wait_for("participant_joined", |event| event["name"] == "Ada");
 }
