@@ -213,27 +213,6 @@ fn panels_are_there_again_when_the_headset_is_put_on_again() {
 }
 
 #[test]
-fn a_notice_before_the_eyes_is_dismissed_by_ray() {
-    let nothing = inside("not there.glb");
-    let Some(mut stage) = Stage::set("notice", Headset::Ready, &[&nothing]) else { return };
-    stage.remote().set(|remote| {
-        remote.head = Pose::at(0.0, 1.5, 0.0);
-        remote.right.pose = Pose::at(0.25, 1.2, -0.2);
-    });
-    stage.wait_for_focus();
-    let dismisses =
-        |state: &State| state.controls.keys().find(|id| id.starts_with("notice/dismiss/")).cloned();
-    let state = stage.app.wait_for("a notice", SOON, |state| dismisses(state).is_some());
-    assert!(state.says("not there.glb"), "{:?}", state.notices);
-    let eyes = Vec3::from(state.head.unwrap().position);
-    let away = Vec3::from(state.boards["notices"].position).distance(eyes);
-    assert!((away - 1.0).abs() < 0.01, "{away} m");
-    press(&mut stage, &dismisses(&state).unwrap());
-    stage.app.wait_for("no notice", SOON, |state| !state.boards.contains_key("notices"));
-    assert!(!stage.app.state().says("not there.glb"));
-}
-
-#[test]
 fn a_name_is_typed_on_the_panel_and_others_hear_it() {
     let Some(mut stage) = Stage::set("name", Headset::Ready, &[]) else { return };
     stage.wait_for_focus();
