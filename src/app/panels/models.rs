@@ -286,9 +286,12 @@ mod tests {
 
     #[test]
     fn an_empty_page_says_what_to_do() {
-        let lines = lines(view(), ModelState::Ready);
-        assert!(lines[1].contains("drop a .glb or .gltf file"), "{lines:?}");
-        assert!(lines.contains(&"[Choose a file]".to_owned()));
+        assert_eq!(lines(view(), ModelState::Ready), ["No model is open."]);
+        let lines = |in_room| how_to_open(in_room).iter().flat_map(Element::lines).collect::<Vec<_>>();
+        let (at_a_desk, in_room) = (lines(false), lines(true));
+        assert!(at_a_desk[0].contains("drop a .glb or .gltf file"), "{at_a_desk:?}");
+        assert!(at_a_desk.iter().any(|line| line.contains("F1")), "{at_a_desk:?}");
+        assert_eq!(in_room, ["Choose one under Files.", "[Choose a file]"]);
     }
 
     #[test]

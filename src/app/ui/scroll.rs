@@ -73,14 +73,19 @@ mod tests {
         let mut app = App::new();
         app.init_resource::<CameIntoView>().insert_resource(InputFocusVisible(false));
         app.add_observer(into_view);
-        app.add_observer(|came: On<ScrollIntoView>, mut all: ResMut<CameIntoView>| all.0.push(came.entity));
+        app.add_observer(|mut came: On<ScrollIntoView>, mut all: ResMut<CameIntoView>| {
+            came.propagate(false);
+            all.0.push(came.entity);
+        });
         let world = app.world_mut();
         let page = world.spawn_empty().id();
         let [pressed, chosen] = [(); 2].map(|()| world.spawn(ChildOf(page)).id());
         // Bevy gives both the same cause, and shows the focus that keys have moved.
         world.trigger(FocusGained { entity: pressed, cause: FocusCause::Navigated });
+        world.flush();
         world.resource_mut::<InputFocusVisible>().0 = true;
         world.trigger(FocusGained { entity: chosen, cause: FocusCause::Navigated });
+        world.flush();
         assert_eq!(world.resource::<CameIntoView>().0, [chosen]);
     }
 }
