@@ -1,13 +1,16 @@
 //! Panels in the room: opened by the menu button, operated by rays and fingers.
 
-use std::time::Duration;
+use std::{
+    f32::consts::{FRAC_PI_2, PI},
+    time::Duration,
+};
 
 use glam::{Quat, Vec2, Vec3};
 
 use super::{
     process::Participant,
     remote::{Hand, Pose, Remote},
-    report::{Phase, State},
+    report::{Phase, State, Tracked},
     stage::{Headset, PATIENCE, Stage, asset, inside},
 };
 
@@ -136,6 +139,55 @@ fn carried_by_its_title(stage: &mut Stage, state: &State) {
     stage.remote().set(|remote| remote.right.pose.position += by);
     frames_go_by(stage);
     assert!(is_there(&stage.app.state()), "it stays where it was let go");
+}
+
+/// Thumb and middle finger of the left hand. Bent as fingers bend, the driver's
+/// thumb stays 22 mm from the middle finger's tip, and 18 mm are a pinch; bent
+/// backwards it comes within 15 mm, and the headset's joints are where a pinch has
+/// them.
+fn middle_pinch(hand: &mut Hand, closed: bool) {
+    const BACKWARDS: f32 = -3.0;
+    hand.curls = [0.0, 0.0, if closed { 0.95 } else { 0.0 }, 0.0, BACKWARDS];
+}
+
+#[test]
+fn a_pinch_of_the_left_hand_shows_the_panels_and_puts_them_away() {
+    let Some(mut stage) = Stage::set("menu-pinch", Headset::Ready, &[]) else { return };
+    stage.wait_for_focus();
+    // Its palm is below a hand that points ahead.
+    let to_the_face = Quat::from_rotation_z(PI) * Quat::from_rotation_x(-FRAC_PI_2);
+    let away = Quat::from_rotation_y(PI) * to_the_face;
+    stage.remote().set(|remote| {
+        remote.head = Pose::at(0.0, 1.5, 0.0);
+        remote.left.bare();
+        middle_pinch(&mut remote.left, false);
+        remote.left.pose = Pose { position: Vec3::new(-0.1, 1.4, -0.4), rotation: away };
+    });
+    stage.app.wait_for("a bare hand", SOON, |state| state.tracked.left == Tracked::Hand);
+    let pinch = |stage: &mut Stage, rotation: Quat| {
+        stage.remote().set(|remote| {
+            remote.left.pose.rotation = rotation;
+            middle_pinch(&mut remote.left, false);
+        });
+        frames_go_by(stage);
+        stage.remote().set(|remote| middle_pinch(&mut remote.left, true));
+    };
+    pinch(&mut stage, away);
+    frames_go_by(&mut stage);
+    assert!(!stage.app.state().panels, "a palm that looks away asks for nothing");
+
+    pinch(&mut stage, to_the_face);
+    let state = stage.app.wait_for("the panels", SOON, |state| state.boards.contains_key("panels"));
+    // 20 cm behind the hand, as one sees it.
+    let (hand, eyes) = (Vec3::from(state.left.unwrap().position), Vec3::new(0.0, 1.5, 0.0));
+    let behind = hand + (hand - eyes).normalize() * 0.2;
+    let board = Vec3::from(state.boards["panels"].position);
+    assert!(board.distance(behind) < 0.01, "{board}, not at {behind}");
+    frames_go_by(&mut stage);
+    assert!(stage.app.state().panels, "one pinch asks once");
+
+    pinch(&mut stage, to_the_face);
+    stage.app.wait_for("no panels", SOON, |state| !state.panels && state.boards.is_empty());
 }
 
 #[test]
