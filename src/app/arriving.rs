@@ -7,7 +7,7 @@
 
 mod board;
 
-use bevy::{asset::RenderAssetUsages, light::NotShadowCaster, prelude::*};
+use bevy::{asset::RenderAssetUsages, light::NotShadowCaster, prelude::*, render::render_resource::Face};
 
 use super::{
     AppSystems,
@@ -75,7 +75,8 @@ fn make_looks(
         cube: meshes.add(cube),
         sides: materials.add(StandardMaterial {
             alpha_mode: AlphaMode::Blend,
-            cull_mode: None,
+            // The far sides from within: near ones would veil a board that stands in the box.
+            cull_mode: Some(Face::Front),
             ..unlit(Color::srgba(0.75, 0.87, 1.0, 0.13))
         }),
         edges: materials.add(unlit(Color::srgb(0.80, 0.90, 1.0))),

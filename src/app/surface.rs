@@ -22,6 +22,11 @@ use crate::session::Pose;
 /// Texels for each logical pixel: as many as keep text sharp that one bends over.
 pub(super) const DENSITY: f32 = 2.0;
 
+/// Metres from the eyes at which boards of [`METRES_PER_PIXEL`] are read.
+pub(super) const READ_AT: f32 = 0.8;
+/// So that the smallest text is large enough there: low letters of 0.6 degrees.
+pub(super) const METRES_PER_PIXEL: f32 = 0.00117;
+
 /// Makes surfaces.
 #[derive(SystemParam)]
 pub(super) struct Surfaces<'w, 's> {
@@ -127,6 +132,43 @@ impl Surfaces<'_, '_> {
             .observe(remove)
             .id();
         (board, surface)
+    }
+}
+
+/// Puts boards into the room and takes them out of sight.
+#[derive(SystemParam)]
+pub(super) struct Placing<'w, 's> {
+    boards: Query<'w, 's, (&'static Surface, &'static mut Transform, &'static mut Visibility)>,
+    cameras: Query<'w, 's, &'static mut Camera>,
+}
+
+impl Placing<'_, '_> {
+    /// It stands there and is drawn; or, without a place, neither.
+    pub fn put(&mut self, board: Entity, place: Option<Transform>) {
+        let Ok((surface, mut transform, mut visibility)) = self.boards.get_mut(board) else { return };
+        let seen = place.is_some();
+        visibility.set_if_neq(if seen { Visibility::Visible } else { Visibility::Hidden });
+        if let Some(place) = place {
+            transform.set_if_neq(place);
+        }
+        if let Ok(mut camera) = self.cameras.get_mut(surface.camera)
+            && camera.is_active != seen
+        {
+            camera.is_active = seen;
+        }
+    }
+}
+
+/// What stands in the real room keeps its place there when the room's coordinates
+/// are found anew, by markers or by recentring.
+#[derive(Debug, Default, Clone, Copy)]
+pub(super) struct Anchor(Option<Pose>);
+
+impl Anchor {
+    /// How to get from coordinates of the last time to those of now, if they differ.
+    pub fn moved(&mut self, room_from_tracking: Pose) -> Option<Pose> {
+        let before = self.0.replace(room_from_tracking)?;
+        (before != room_from_tracking).then(|| before.inverse().within(room_from_tracking))
     }
 }
 
@@ -316,6 +358,22 @@ mod tests {
             Dir3::new(place.translation - Vec3::new(2.0, 1.3, 3.0)).unwrap(),
         );
         assert_eq!(face.met_by(behind), None, "from behind there is nothing to press");
+    }
+
+    #[test]
+    fn what_stands_in_the_real_room_stays_there() {
+        let rooms = [
+            Pose { position: Vec3::ZERO, rotation: Quat::from_rotation_y(3.0) },
+            Pose { position: Vec3::new(1.0, 0.0, -2.0), rotation: Quat::from_rotation_y(0.4) },
+        ];
+        let in_tracking = Pose { position: Vec3::new(0.1, 1.4, -0.7), rotation: Quat::from_rotation_x(0.2) };
+        let mut anchor = Anchor::default();
+        assert_eq!(anchor.moved(rooms[0]), None, "nothing is known of before");
+        assert_eq!(anchor.moved(rooms[0]), None);
+        let now = in_tracking.within(rooms[0]).within(anchor.moved(rooms[1]).unwrap());
+        let expected = in_tracking.within(rooms[1]);
+        assert!(now.position.distance(expected.position) < 1e-5, "{now:?}");
+        assert!(now.rotation.angle_between(expected.rotation) < 1e-3, "{now:?}");
     }
 
     #[test]

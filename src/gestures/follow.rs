@@ -3,6 +3,8 @@
 
 use glam::Vec3;
 
+use crate::session::Pose;
+
 /// It rests until it is seen so far beside where it should be, radians...
 const RESTS: f32 = 0.45;
 /// ...or is so much nearer or farther than it should be, as a share...
@@ -27,6 +29,11 @@ impl Follow {
     #[must_use]
     pub fn at(at: Vec3) -> Self {
         Self { at, away_for: 0.0, moves: false }
+    }
+
+    /// All has moved so, the eye as well.
+    pub fn shift(&mut self, moved: Pose) {
+        self.at = moved.position + moved.rotation * self.at;
     }
 
     /// Where it is after so many seconds, when it should be at `wanted`.

@@ -7,6 +7,7 @@ use glam::{Quat, Vec3};
 use serde_json::json;
 
 use super::{
+    panels::{open_panels, press},
     remote::Pose,
     report::{Alignment, Marker, State, Tracked},
     stage::{Guest, Headset, PATIENCE, Stage, asset, inside, read},
@@ -169,6 +170,38 @@ fn markers_are_put_away_and_dropped_again() {
         let head = state.head.map(|head| Vec3::from(head.position));
         head.is_some_and(|head| head.distance(Vec3::new(0.0, 0.4, 0.5)) < 0.002)
     });
+}
+
+#[test]
+fn an_alignment_is_undone_by_ray() {
+    let Some(mut stage) = Stage::set("undo", Headset::Ready, &[]) else { return };
+    stage.wait_for_focus();
+    let mut guest = stage.guest("Guest");
+    guest.watch_poses();
+    let head = Pose::at(0.0, 1.5, 0.0);
+    let place = |x: f32| Pose { position: Vec3::new(x, 1.2, -0.4), rotation: Quat::from_rotation_y(x) };
+    let (right, left) = (place(0.5), place(-0.3));
+    stage.remote().set(|remote| {
+        (remote.head, remote.left.pose, remote.right.pose) = (head, left, right);
+        remote.right.a = true;
+    });
+    let half_turn = Pose { position: Vec3::ZERO, rotation: Quat::from_rotation_y(std::f32::consts::PI) };
+    stage.app.wait_for("a marker", SOON, |state| markers(state) == (Marker::Hand, Marker::Dropped));
+    head_is(&mut stage, &guest, head_in(half_turn, head));
+    stage.remote().set(|remote| remote.left.a = true);
+    stage.app.wait_for("the room", SOON, |state| state.alignment == Alignment::Aligned);
+    stage.remote().set(|remote| (remote.left.a, remote.right.a) = (false, false));
+    head_is(&mut stage, &guest, head_in(room(tip(right), tip(left)), head));
+
+    let before = open_panels(&mut stage);
+    let board_at = |state: &State| state.in_tracking(state.boards["panels"].position.into());
+    press(&mut stage, "tab/Meeting");
+    press(&mut stage, "meeting/undo-alignment");
+    let undone = stage.app.wait_for("no alignment", SOON, |state| state.alignment == Alignment::None);
+    head_is(&mut stage, &guest, head_in(half_turn, head));
+    // What stands before the person has not moved for them.
+    let (was, is) = (board_at(&before), board_at(&undone));
+    assert!(was.distance(is) < 0.002, "{was} {is}");
 }
 
 /// For the documentation; made and looked at by hand, with

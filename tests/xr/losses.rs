@@ -69,6 +69,8 @@ fn a_runtime_that_stalls_stalls_the_headset_alone() {
     stage.runtime().go_on();
     guest.participant.wait_after(mark, "participant_state", state("live"));
     let frames = stage.app.state().frames;
+    // The app says something when something has changed.
+    stage.remote().set(|remote| remote.head.position.y += 0.01);
     // It did not take the stall for a loss.
     stage.app.wait_for("more frames", PATIENCE, |state| state.vr == Vr::Focused && state.frames > frames);
     the_app_works(&mut stage, &mut guest);

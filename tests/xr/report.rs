@@ -23,6 +23,8 @@ pub struct State {
     pub frames: u64,
     /// Width and height of an eye's picture.
     pub eye: Option<[u32; 2]>,
+    /// Where the headset's coordinates are in the room.
+    pub room: Place,
     pub head: Option<Place>,
     pub left: Option<Place>,
     pub right: Option<Place>,
@@ -58,6 +60,12 @@ pub struct State {
 impl State {
     pub fn model(&self, id: &str) -> Option<&Model> {
         self.models.iter().find(|model| model.id == id)
+    }
+
+    /// A point of the room in the headset's coordinates.
+    pub fn in_tracking(&self, point: Vec3) -> Vec3 {
+        let room = Pose::from(self.room);
+        room.rotation.inverse() * (point - room.position)
     }
 
     pub fn says(&self, text: &str) -> bool {

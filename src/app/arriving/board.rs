@@ -11,7 +11,7 @@ use crate::{
         link::Meeting,
         models::{Model, ModelState},
         progress::{Arrival, Speeds},
-        surface::{Surface, Surfaces, facing},
+        surface::{METRES_PER_PIXEL, Placing, READ_AT, Surface, Surfaces, facing},
         theme,
         ui::{self, Element, Size, Tone, Tree},
     },
@@ -20,10 +20,7 @@ use crate::{
 
 /// Logical pixels.
 const SIZE: UVec2 = UVec2::new(400, 130);
-/// At [`DISTANCE`] it is as large as the dock's board where that is read.
-const METRES_PER_PIXEL: f32 = 0.00117;
-const DISTANCE: f32 = 0.8;
-/// A card that is farther away grows as much, up to this.
+/// A card that is farther away than [`READ_AT`] grows as much, up to this.
 const GROWTH: std::ops::RangeInclusive<f32> = 0.7..=8.0;
 /// It comes no nearer to the eyes than this, metres.
 const NEAREST: f32 = 0.45;
@@ -37,7 +34,6 @@ pub(super) fn plugin(app: &mut App) {
 #[derive(Component)]
 struct Card {
     board: Entity,
-    camera: Entity,
     panel: Entity,
 }
 
@@ -62,7 +58,7 @@ fn put_up(
             ..default()
         });
         let panel = surfaces.hang(board, &surface, (panel, Tree::default(), Name::new("card")));
-        surfaces.commands.entity(entity).insert(Card { board, camera: surface.camera, panel });
+        surfaces.commands.entity(entity).insert(Card { board, panel });
     }
 }
 
@@ -119,26 +115,20 @@ fn place(
     cards: Query<(&Boxed, &Card)>,
     frames: Query<(&Transform, &Children), Without<Surface>>,
     parts: Query<&Transform, Without<Surface>>,
-    mut boards: Query<(&mut Transform, &mut Visibility), With<Surface>>,
-    mut cameras: Query<&mut Camera>,
+    mut boards: Placing,
 ) {
     let eyes = me.body.head.position;
     for (boxed, card) in &cards {
-        let Ok((mut transform, mut visibility)) = boards.get_mut(card.board) else { continue };
-        let seen = headset.is_worn();
-        visibility.set_if_neq(if seen { Visibility::Visible } else { Visibility::Hidden });
-        if let Ok(mut camera) = cameras.get_mut(card.camera)
-            && camera.is_active != seen
-        {
-            camera.is_active = seen;
-        }
-        let Ok((frame, children)) = frames.get(boxed.frame) else { continue };
+        let Some((frame, children)) = frames.get(boxed.frame).ok().filter(|_| headset.is_worn()) else {
+            boards.put(card.board, None);
+            continue;
+        };
         // The first part is the box's sides: as large as it.
         let sides = children.first().and_then(|part| parts.get(*part).ok());
         let radius = sides.map_or(0.0, |sides| sides.scale.length() / 2.0);
         let at = before(frame.translation, radius, eyes);
-        let growth = (at.distance(eyes) / DISTANCE).clamp(*GROWTH.start(), *GROWTH.end());
-        transform.set_if_neq(facing(at, eyes).with_scale(Vec3::splat(growth)));
+        let growth = (at.distance(eyes) / READ_AT).clamp(*GROWTH.start(), *GROWTH.end());
+        boards.put(card.board, Some(facing(at, eyes).with_scale(Vec3::splat(growth))));
     }
 }
 

@@ -18,7 +18,7 @@ use crate::{
         input::{Action, HandDevice, Hands, Headset, Me},
         link::Meeting,
         pointers::Pointers,
-        surface::{Operable, Surface, Surfaces, facing},
+        surface::{Anchor, METRES_PER_PIXEL, Operable, Placing, READ_AT, Surface, Surfaces, facing},
         theme::{self, colour, size},
         ui::{self, Element, Tree},
         wands::{self, Wands},
@@ -26,13 +26,8 @@ use crate::{
     gestures::{Button, PerSide, Side},
 };
 
-/// Logical pixels.
+/// Logical pixels; half a metre wide in all.
 const SIZE: UVec2 = UVec2::new(430, 560);
-/// Half a metre wide in all.
-pub(super) const METRES_PER_PIXEL: f32 = 0.00117;
-/// From the eyes, where it appears by itself, and where it is meant to be read,
-/// metres.
-pub(super) const DISTANCE: f32 = 0.8;
 /// Below the eyes where it appears by itself, metres.
 const BELOW_EYES: f32 = 0.12;
 /// Behind a bare hand, metres.
@@ -54,7 +49,7 @@ pub(super) fn plugin(app: &mut App) {
         (
             carry.in_set(AppSystems::Input).after(wands::take),
             (wear, ask).chain().in_set(AppSystems::Update).after(super::dock::act).before(alignment::act),
-            (title, place).chain().in_set(AppSystems::Present),
+            (title, stay, place).chain().in_set(AppSystems::Present),
         ),
     );
 }
@@ -67,10 +62,17 @@ pub(super) struct Board {
     pub in_room: bool,
     /// Where its middle is.
     at: Option<Vec3>,
+    /// Where it was shown last.
+    shown: Option<Transform>,
+    anchor: Anchor,
     /// The dock was open on the screen.
     open_on_screen: bool,
-    /// It has appeared by itself once.
-    appeared: bool,
+    /// Whether it was seen in the room when the headset was taken off; none: never
+    /// worn before.
+    seen_before: Option<bool>,
+    /// The headset was put on, and where the head is may not be known before this
+    /// frame.
+    put_on: Option<u64>,
     carried: Option<Carried>,
     squeezes: PerSide<Button>,
 }
@@ -120,19 +122,23 @@ fn wear(
         surfaces.commands.entity(root).add_child(*dock);
         board.in_room = true;
         board.open_on_screen = open.dock;
+        board.put_on = Some(headset.frames + SETTLED);
         open.dock = false;
     } else if !headset.is_worn() && board.in_room {
         surfaces.commands.entity(places.dock).add_child(*dock);
         board.in_room = false;
         board.carried = None;
+        // Who takes it off at once has not seen what there was.
+        if board.put_on.take().is_none() {
+            board.seen_before = Some(open.dock);
+        }
         open.dock = board.open_on_screen;
     }
-    // Who comes without a meeting or a model needs it first of all.
-    let alone = *state.get() == AppState::Alone && meeting.models.is_empty();
-    if board.in_room && !board.appeared && headset.frames > SETTLED && me.present {
-        board.appeared = true;
-        if alone && !open.dock {
-            board.at = Some(ahead(&me));
+    if board.put_on.is_some_and(|settled| headset.frames > settled) && me.present {
+        board.put_on = None;
+        // Who comes without a meeting or a model needs it first of all; else it is as it was.
+        let alone = *state.get() == AppState::Alone && meeting.models.is_empty();
+        if board.seen_before.unwrap_or(alone) && !open.dock {
             open.dock = true;
         }
     }
@@ -175,7 +181,7 @@ fn ahead(me: &Me) -> Vec3 {
     let head = me.body.head;
     let looks = head.rotation * Vec3::Z;
     let flat = Vec3::new(looks.x, 0.0, looks.z).try_normalize().unwrap_or(Vec3::Z);
-    head.position + flat * DISTANCE - Vec3::Y * BELOW_EYES
+    head.position + flat * READ_AT - Vec3::Y * BELOW_EYES
 }
 
 /// Whether somebody sees a point without turning much.
@@ -289,31 +295,31 @@ fn carry(
     }
 }
 
+/// Who presses *Undo* or drops a marker does not move, and nor does what stands
+/// before them.
+fn stay(headset: Res<Headset>, mut board: ResMut<Board>) {
+    let Some(moved) = board.anchor.moved(headset.room_from_tracking) else { return };
+    if let Some(at) = &mut board.at {
+        *at = moved.position + moved.rotation * *at;
+    }
+    // Exactly there, so that it is not taken for another place.
+    let at = board.at;
+    board.shown = board.shown.zip(at).map(|(shown, at)| Transform {
+        translation: at,
+        rotation: moved.rotation * shown.rotation,
+        ..shown
+    });
+}
+
 /// Where it is, and whether it is seen at all.
-fn place(
-    board: Res<Board>,
-    open: Res<Open>,
-    me: Res<Me>,
-    mut shown: Local<Option<Vec3>>,
-    mut boards: Query<(&mut Transform, &mut Visibility), With<Surface>>,
-    mut cameras: Query<&mut Camera>,
-) {
-    let Some((entity, surface)) = &board.made else { return };
+fn place(mut board: ResMut<Board>, open: Res<Open>, me: Res<Me>, mut boards: Placing) {
+    let Some(entity) = board.made.as_ref().map(|(entity, _)| *entity) else { return };
     let at = board.at.filter(|_| board.in_room && open.dock);
-    if let Ok(mut camera) = cameras.get_mut(surface.camera)
-        && camera.is_active != at.is_some()
-    {
-        camera.is_active = at.is_some();
-    }
-    let Ok((mut transform, mut visibility)) = boards.get_mut(*entity) else { return };
-    visibility.set_if_neq(if at.is_some() { Visibility::Visible } else { Visibility::Hidden });
     // It turns to the eyes when it comes and when it is carried, not at every step.
-    if *shown != at {
-        *shown = at;
-        if let Some(at) = at {
-            *transform = facing(at, me.body.head.position);
-        }
+    if board.shown.map(|shown| shown.translation) != at {
+        board.shown = at.map(|at| facing(at, me.body.head.position));
     }
+    boards.put(entity, board.shown);
 }
 
 #[cfg(test)]
@@ -330,7 +336,7 @@ mod tests {
     #[test]
     fn every_text_can_be_read_where_the_board_stands() {
         let smallest = size::SMALL.min(size::BODY).min(size::TITLE);
-        let degrees = |metres: f32| 2.0 * (metres / 2.0 / DISTANCE).atan().to_degrees();
+        let degrees = |metres: f32| 2.0 * (metres / 2.0 / READ_AT).atan().to_degrees();
         assert!(smallest * METRES_PER_PIXEL >= 0.0084, "a line of {smallest} px");
         // Even the low letters alone.
         let low = degrees(smallest * X_HEIGHT * METRES_PER_PIXEL);
@@ -347,7 +353,7 @@ mod tests {
             let me = Me { body: Body { head, ..Body::rest() }, present: true };
             let at = ahead(&me);
             let flat = Vec3::new(at.x, head.position.y, at.z);
-            assert!((flat.distance(head.position) - DISTANCE).abs() < 1e-4);
+            assert!((flat.distance(head.position) - READ_AT).abs() < 1e-4);
             let towards = Quat::from_rotation_y(0.7) * Vec3::Z;
             assert!((flat - head.position).normalize().dot(towards) > 0.9999);
         }

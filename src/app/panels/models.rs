@@ -2,7 +2,7 @@
 
 use bevy::prelude::*;
 
-use super::dock::Pages;
+use super::{board::Board, dock::Pages};
 use crate::{
     app::{
         AppSystems,
@@ -44,6 +44,7 @@ fn update(
     selected: Res<Selected>,
     opening: Res<Opening>,
     speeds: Res<Speeds>,
+    board: Res<Board>,
     models: Query<(&Model, &ModelState, &Detail, Option<&Shape>, Option<&Motions>)>,
     mut pages: Pages,
 ) {
@@ -61,7 +62,23 @@ fn update(
         })
     };
     let opening: Vec<&str> = opening.iter().map(String::as_str).collect();
-    pages.show(Page::Models, page(&meeting, selected.id(&meeting), &opening, &speeds, here));
+    let mut page = page(&meeting, selected.id(&meeting), &opening, &speeds, here);
+    if meeting.models.is_empty() && opening.is_empty() {
+        page.extend(how_to_open(board.in_room));
+    }
+    pages.show(Page::Models, page);
+}
+
+/// Who wears a headset has neither a window to drop files onto nor keys.
+fn how_to_open(in_room: bool) -> [Element; 2] {
+    let hint = match in_room {
+        true => "Choose one under Files.",
+        false => "Choose one under Files, or drop a .glb or .gltf file onto the window.",
+    };
+    let files = ui::button("models/files", "Choose a file", Action::ShowPage(Page::Files));
+    let keys = ui::button("models/keys", "Keys and mouse (F1)", Action::ToggleHelp);
+    let buttons = std::iter::once(files).chain((!in_room).then_some(keys));
+    [ui::text(hint, Size::Small, Tone::Dim), ui::row(buttons.map(Into::into))]
 }
 
 fn page(
@@ -74,12 +91,6 @@ fn page(
     let mut page = Vec::new();
     if meeting.models.is_empty() && opening.is_empty() {
         page.push(ui::text("No model is open.", Size::Body, Tone::Plain));
-        let hint = "Choose one under Files, or drop a .glb or .gltf file onto the window.";
-        page.push(ui::text(hint, Size::Small, Tone::Dim));
-        page.push(ui::row([
-            ui::button("models/files", "Choose a file", Action::ShowPage(Page::Files)).into(),
-            ui::button("models/keys", "Keys and mouse (F1)", Action::ToggleHelp).into(),
-        ]));
     }
     for model in &meeting.models {
         page.push(model_card(meeting, model, speeds, selected == Some(model.id.as_str()), here(&model.id)));
@@ -299,9 +310,12 @@ mod tests {
 
     #[test]
     fn an_empty_page_says_what_to_do() {
-        let lines = lines(view(), ModelState::Ready);
-        assert!(lines[1].contains("drop a .glb or .gltf file"), "{lines:?}");
-        assert!(lines.contains(&"[Choose a file]".to_owned()));
+        assert_eq!(lines(view(), ModelState::Ready), ["No model is open."]);
+        let lines = |in_room| how_to_open(in_room).iter().flat_map(Element::lines).collect::<Vec<_>>();
+        let (at_a_desk, in_room) = (lines(false), lines(true));
+        assert!(at_a_desk[0].contains("drop a .glb or .gltf file"), "{at_a_desk:?}");
+        assert!(at_a_desk.iter().any(|line| line.contains("F1")), "{at_a_desk:?}");
+        assert_eq!(in_room, ["Choose one under Files.", "[Choose a file]"]);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::{
         input::{Action, Headset, Me},
         notices::Notices,
         pointers::Pointers,
-        surface::{Boards, Surface, Surfaces, facing},
+        surface::{self, Anchor, Boards, Placing, READ_AT, Surfaces, facing},
         theme::{self, colour},
         ui::{self, Element, Size, Tone, Tree},
     },
@@ -20,10 +20,10 @@ use crate::{
 
 /// Logical pixels.
 const SIZE: UVec2 = UVec2::new(380, 420);
-/// So that small text is as large at a metre as it is on the dock's board.
-const METRES_PER_PIXEL: f32 = 0.00145;
 /// From the eyes, metres.
 const DISTANCE: f32 = 1.0;
+/// So that text is as large there as it is on the dock's board.
+const METRES_PER_PIXEL: f32 = surface::METRES_PER_PIXEL * DISTANCE / READ_AT;
 /// Nearer it is not read, metres.
 const NEAREST: f32 = 0.4;
 /// It is so far before a board that would hide it, metres.
@@ -41,11 +41,11 @@ pub(super) fn plugin(app: &mut App) {
 struct NoticeBoard {
     made: Option<Made>,
     follow: Option<Follow>,
+    anchor: Anchor,
 }
 
 struct Made {
     board: Entity,
-    surface: Surface,
     panel: Entity,
 }
 
@@ -87,7 +87,7 @@ fn make(surfaces: &mut Surfaces) -> Made {
     // It may stand before a panel of the same colour.
     let panel = (panel, BorderColor::all(colour::DIM));
     let panel = surfaces.hang(board, &surface, (panel, Tree::default(), Name::new("notices")));
-    Made { board, surface, panel }
+    Made { board, panel }
 }
 
 fn page(notices: &Notices) -> Vec<Element> {
@@ -131,22 +131,21 @@ fn place(
     pointers: Res<Pointers>,
     time: Res<Time>,
     mut state: ResMut<NoticeBoard>,
-    mut boards: ParamSet<(Boards, Query<(&mut Transform, &mut Visibility), With<Surface>>)>,
-    mut cameras: Query<&mut Camera>,
+    mut boards: ParamSet<(Boards, Placing)>,
 ) {
-    let NoticeBoard { made: Some(Made { board, surface, .. }), follow } = &mut *state else { return };
-    // While markers are put it would be in the hands' way.
-    let seen = headset.is_worn() && !markers.is_on() && notices.iter().next().is_some();
-    if let Ok(mut camera) = cameras.get_mut(surface.camera)
-        && camera.is_active != seen
-    {
-        camera.is_active = seen;
+    let NoticeBoard { made, follow, anchor } = &mut *state;
+    let moved = anchor.moved(headset.room_from_tracking);
+    let Some(Made { board, .. }) = made else { return };
+    if let (Some(follow), Some(moved)) = (follow.as_mut(), moved) {
+        follow.shift(moved);
     }
+    // While markers are put it would be in the hands' way. When they have moved the room, the head is there with the
+    // next frame.
+    let begins = follow.is_some() || moved.is_none();
+    let seen = headset.is_worn() && !markers.is_on() && notices.iter().next().is_some() && begins;
     if !seen {
         *follow = None;
-        if let Ok((_, mut visibility)) = boards.p1().get_mut(*board) {
-            visibility.set_if_neq(Visibility::Hidden);
-        }
+        boards.p1().put(*board, None);
         return;
     }
     let (eyes, wanted) = (me.body.head.position, wanted(&me));
@@ -165,10 +164,7 @@ fn place(
     });
     let distance = hidden_by.fold(away, f32::min).max(NEAREST);
     let place = facing(ray.get_point(distance), eyes).with_scale(Vec3::splat(distance / DISTANCE));
-    let mut own = boards.p1();
-    let Ok((mut transform, mut visibility)) = own.get_mut(*board) else { return };
-    visibility.set_if_neq(Visibility::Visible);
-    transform.set_if_neq(place);
+    boards.p1().put(*board, Some(place));
 }
 
 #[cfg(test)]

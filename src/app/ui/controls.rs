@@ -1,12 +1,13 @@
 //! What controls do: they write actions.
 
 use bevy::{
+    camera::visibility::VisibilitySystems,
     ecs::system::SystemParam,
     input::{ButtonState, keyboard::KeyboardInput},
     input_focus::{FocusGained, FocusLost, FocusedInput, InputFocus},
     platform::collections::HashMap,
     prelude::*,
-    text::{EditableText, TextEdit, TextEditChange},
+    text::{EditableText, EditableTextSystems, TextEdit, TextEditChange},
     ui_widgets::{Activate, ValueChange},
 };
 
@@ -28,7 +29,12 @@ pub(super) fn plugin(app: &mut App) {
         .add_observer(edited)
         .add_observer(key_in_field)
         .add_observer(left_field)
-        .add_systems(Update, (show_hints, close_pad).in_set(AppSystems::Present));
+        .add_systems(Update, close_pad.in_set(AppSystems::Present))
+        // A field that is new holds its text then.
+        .add_systems(
+            PostUpdate,
+            show_hints.after(EditableTextSystems).before(VisibilitySystems::VisibilityPropagate),
+        );
 }
 
 /// The field that is filled in with the panels' own keyboard, for lack of another.

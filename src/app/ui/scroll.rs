@@ -2,7 +2,7 @@
 //! keyboard's focus comes into view.
 
 use bevy::{
-    input_focus::{FocusCause, FocusGained},
+    input_focus::{FocusCause, FocusGained, InputFocusVisible},
     prelude::*,
     ui_widgets::{ControlOrientation, ScrollArea, ScrollIntoView, Scrollbar, ScrollbarThumb},
 };
@@ -42,8 +42,12 @@ pub fn scrolling(commands: &mut Commands) -> (Entity, Entity) {
     (commands.spawn((place, Pickable::IGNORE)).add_children(&[area, bar]).id(), area)
 }
 
-fn into_view(gained: On<FocusGained>, mut commands: Commands) {
-    if gained.cause == FocusCause::Navigated {
+/// Only what keys have chosen: what is pressed has the focus too, and would make a
+/// page jump under the hand that pulls at it. And only that itself: the event goes
+/// on to all that it is in, each of which would scroll the page on.
+fn into_view(gained: On<FocusGained>, by_keys: Res<InputFocusVisible>, mut commands: Commands) {
+    let itself = gained.entity == gained.original_event_target();
+    if itself && by_keys.0 && gained.cause == FocusCause::Navigated {
         commands.trigger(ScrollIntoView { entity: gained.entity });
     }
 }
@@ -54,5 +58,34 @@ fn hide_bars(mut bars: Query<(&Scrollbar, &mut Visibility)>, areas: Query<&Compu
         let Ok(area) = areas.get(bar.target) else { continue };
         let needed = area.content_size().y > area.size().y + 1.0;
         visibility.set_if_neq(if needed { Visibility::Inherited } else { Visibility::Hidden });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Resource, Default)]
+    struct CameIntoView(Vec<Entity>);
+
+    #[test]
+    fn what_keys_choose_comes_into_view_and_what_is_pressed_stays() {
+        let mut app = App::new();
+        app.init_resource::<CameIntoView>().insert_resource(InputFocusVisible(false));
+        app.add_observer(into_view);
+        app.add_observer(|mut came: On<ScrollIntoView>, mut all: ResMut<CameIntoView>| {
+            came.propagate(false);
+            all.0.push(came.entity);
+        });
+        let world = app.world_mut();
+        let page = world.spawn_empty().id();
+        let [pressed, chosen] = [(); 2].map(|()| world.spawn(ChildOf(page)).id());
+        // Bevy gives both the same cause, and shows the focus that keys have moved.
+        world.trigger(FocusGained { entity: pressed, cause: FocusCause::Navigated });
+        world.flush();
+        world.resource_mut::<InputFocusVisible>().0 = true;
+        world.trigger(FocusGained { entity: chosen, cause: FocusCause::Navigated });
+        world.flush();
+        assert_eq!(world.resource::<CameIntoView>().0, [chosen]);
     }
 }

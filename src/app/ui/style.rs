@@ -4,14 +4,15 @@ use bevy::{
     input_focus::{InputFocus, InputFocusVisible},
     picking::hover::Hovered,
     prelude::*,
-    ui::{Checked, InteractionDisabled, Pressed},
+    ui::{Checked, InteractionDisabled, Pressed, UiSystems},
 };
 
 use super::{ByPad, Pointed, controls::FieldOf};
-use crate::app::{AppSystems, theme::colour};
+use crate::app::theme::colour;
 
 pub(super) fn plugin(app: &mut App) {
-    app.add_systems(Update, (controls, tracks).in_set(AppSystems::Present));
+    // When all pages have said what they show: what is new has its looks from its first frame on.
+    app.add_systems(PostUpdate, (controls, tracks).before(UiSystems::Prepare));
 }
 
 /// What kind of control, with what else changes with it.
