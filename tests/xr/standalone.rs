@@ -57,5 +57,7 @@ fn who_has_no_window_is_away_while_the_headset_is() {
     stage.wait_for_focus();
     guest.participant.wait_after(mark, "participant_state", state("live"));
     let frames = stage.app.state().frames;
+    // Only what changes is reported.
+    stage.remote().set(|remote| remote.head = Pose::at(0.1, 1.6, 0.0));
     stage.app.wait_for("more frames", PATIENCE, |state| state.frames > frames);
 }

@@ -7,7 +7,7 @@
 
 use std::sync::{
     Arc,
-    atomic::{AtomicBool, Ordering},
+    atomic::{AtomicBool, AtomicI32, Ordering},
 };
 
 use bevy::{
@@ -82,6 +82,8 @@ pub(super) struct Drawing(Arc<Flags>);
 struct Flags {
     draws: AtomicBool,
     passthrough_failed: AtomicBool,
+    /// OpenXR's number of the error; 0: none.
+    lost: AtomicI32,
 }
 
 impl Drawing {
@@ -92,6 +94,23 @@ impl Drawing {
     /// Whether the real room could not be shown; told once.
     pub fn passthrough_failed(&self) -> bool {
         self.0.passthrough_failed.swap(false, Ordering::AcqRel)
+    }
+
+    /// Why the runtime takes no frames any more; told once. The thread `xr` may never
+    /// hear of it: runtimes let it wait for a frame to begin that never will.
+    pub fn loss(&self) -> Option<sys::Result> {
+        let error = self.0.lost.swap(0, Ordering::AcqRel);
+        (error != 0).then(|| sys::Result::from_raw(error))
+    }
+
+    fn lose(&self, error: sys::Result) {
+        use sys::Result as Error;
+        if matches!(
+            error,
+            Error::ERROR_SESSION_LOST | Error::ERROR_INSTANCE_LOST | Error::ERROR_RUNTIME_FAILURE
+        ) {
+            self.0.lost.store(error.into_raw(), Ordering::Release);
+        }
     }
 
     fn set(&self, on: bool) {
@@ -338,6 +357,7 @@ fn begin(
     let (Some(mut frame), Some(mut compositor)) = (frame, compositor) else { return };
     if let Err(error) = compositor.stream.begin() {
         tracing::debug!("the frame does not begin: {error}");
+        frame.drawing.lose(error);
         for handle in EyeViews::HANDLES {
             views.remove(&handle);
         }
@@ -429,6 +449,7 @@ fn give_back(frame: &mut Frame, compositor: Option<ResMut<Compositor>>) {
     let blend = if has { wanted } else { blend_modes.first().copied().unwrap_or(wanted) };
     if let Err(error) = stream.end(frame.state.predicted_display_time, blend, &layers) {
         tracing::debug!("the frame does not end: {error}");
+        frame.drawing.lose(error);
     }
 }
 

@@ -199,6 +199,9 @@ fn follow(
     if !open.asked && vr.frame.is_none() {
         open.asked = open.asks.try_send(Ask::Frame).is_ok();
     }
+    if let Some(error) = vr.drawing.loss() {
+        take(Told::Ended(End::Lost(error)), open, &mut vr.frame, &mut vr.over, &mut tell);
+    }
     if vr.drawing.passthrough_failed() {
         take(Told::PassthroughFailed, open, &mut vr.frame, &mut vr.over, &mut tell);
     }
@@ -406,6 +409,8 @@ fn open_and_close(mut commands: Commands, mut main: ResMut<MainWorld>, device: R
                 headset.name = vr.runtime.headset_name().unwrap_or_default();
                 headset.keeps_coordinates = open.keeps_coordinates;
                 vr.open = Some(open);
+                // Of the one before.
+                vr.drawing.loss();
                 headset.state = HeadsetState::Idle;
                 headset.offers = compositor.offers();
                 main.insert_resource(views);
