@@ -81,6 +81,8 @@ pub(super) struct Drawing(Arc<Flags>);
 #[derive(Default)]
 struct Flags {
     draws: AtomicBool,
+    /// A frame was handed over and has not begun.
+    begins: AtomicBool,
     passthrough_failed: AtomicBool,
     /// OpenXR's number of the error; 0: none.
     lost: AtomicI32,
@@ -91,13 +93,18 @@ impl Drawing {
         self.0.draws.load(Ordering::Acquire)
     }
 
+    /// Whether a frame is about to begin. The next one is asked for after that: runtimes
+    /// hold whoever waits for it until then, and for ever if the beginning fails.
+    pub fn is_about_to_begin(&self) -> bool {
+        self.0.begins.load(Ordering::Acquire)
+    }
+
     /// Whether the real room could not be shown; told once.
     pub fn passthrough_failed(&self) -> bool {
         self.0.passthrough_failed.swap(false, Ordering::AcqRel)
     }
 
-    /// Why the runtime takes no frames any more; told once. The thread `xr` may never
-    /// hear of it: runtimes let it wait for a frame to begin that never will.
+    /// Why the runtime takes no frames any more; told once.
     pub fn loss(&self) -> Option<sys::Result> {
         let error = self.0.lost.swap(0, Ordering::AcqRel);
         (error != 0).then(|| sys::Result::from_raw(error))
@@ -114,6 +121,7 @@ impl Drawing {
     }
 
     fn set(&self, on: bool) {
+        self.0.begins.store(on, Ordering::Release);
         self.0.draws.store(on, Ordering::Release);
     }
 }
@@ -355,9 +363,13 @@ fn begin(
     mut eyes: Query<(&mut ExtractedView, &Eye)>,
 ) {
     let (Some(mut frame), Some(mut compositor)) = (frame, compositor) else { return };
-    if let Err(error) = compositor.stream.begin() {
-        tracing::debug!("the frame does not begin: {error}");
+    let begun = compositor.stream.begin();
+    if let Err(error) = begun {
         frame.drawing.lose(error);
+    }
+    frame.drawing.0.begins.store(false, Ordering::Release);
+    if let Err(error) = begun {
+        tracing::debug!("the frame does not begin: {error}");
         for handle in EyeViews::HANDLES {
             views.remove(&handle);
         }

@@ -196,19 +196,27 @@ fn follow(
     if !tell.headset.has_frames() || vr.over.is_some() {
         return;
     }
-    if !open.asked && vr.frame.is_none() {
-        open.asked = open.asks.try_send(Ask::Frame).is_ok();
-    }
-    if let Some(error) = vr.drawing.loss() {
-        take(Told::Ended(End::Lost(error)), open, &mut vr.frame, &mut vr.over, &mut tell);
-    }
     if vr.drawing.passthrough_failed() {
         take(Told::PassthroughFailed, open, &mut vr.frame, &mut vr.over, &mut tell);
     }
     // Runtimes let the next frame begin when the one before is drawn.
     let start = Instant::now();
     let mut idle = start;
-    while open.asked && vr.over.is_none() && idle.elapsed() < PATIENCE && start.elapsed() < LONGEST_FRAME {
+    while vr.frame.is_none()
+        && vr.over.is_none()
+        && idle.elapsed() < PATIENCE
+        && start.elapsed() < LONGEST_FRAME
+    {
+        if let Some(error) = vr.drawing.loss() {
+            take(Told::Ended(End::Lost(error)), open, &mut vr.frame, &mut vr.over, &mut tell);
+            break;
+        }
+        if !open.asked && !vr.drawing.is_about_to_begin() {
+            open.asked = open.asks.try_send(Ask::Frame).is_ok();
+            if !open.asked {
+                break;
+            }
+        }
         if vr.drawing.is_going_on() {
             idle = Instant::now();
         }
@@ -216,7 +224,11 @@ fn follow(
         let tasks = main_thread.as_ref().and_then(|executor| executor.0.ticker());
         while tasks.as_ref().is_some_and(|tasks| tasks.try_tick()) {}
         if let Ok(told) = open.told.recv_timeout(LOOK) {
+            let has_none = matches!(told, Told::NoFrame);
             take(told, open, &mut vr.frame, &mut vr.over, &mut tell);
+            if has_none {
+                break;
+            }
         }
     }
 }
