@@ -6,7 +6,6 @@ use tracing_subscriber::{EnvFilter, Layer as _, layer::SubscriberExt as _, util:
 
 use crate::{
     cli::{self, Cli},
-    crash,
     logbook::{self, Logbook},
     platform::android::{self, Activity, Logcat, Place},
     settings,
@@ -18,8 +17,6 @@ use crate::{
 #[unsafe(no_mangle)]
 fn android_main(activity: Activity) {
     let place = android::begin(activity);
-    // Its own crash file, before anything can fail.
-    crash::watch(&place.files);
     let cli = arguments(&place);
     let level = cli.as_ref().map_or("info", |cli| &cli.common.log);
     start_log(level);

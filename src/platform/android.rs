@@ -6,7 +6,7 @@
 mod java;
 mod logcat;
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{path::PathBuf, time::Duration};
 
 use bevy::prelude::*;
 
@@ -84,7 +84,6 @@ pub(super) fn plugin(app: &mut App) {
 #[derive(Resource)]
 struct Keeper {
     wants: crossbeam_channel::Sender<bool>,
-    _thread: Arc<std::thread::JoinHandle<()>>,
     asked: Option<(bool, Duration)>,
 }
 
@@ -92,8 +91,9 @@ impl Keeper {
     fn start() -> std::io::Result<Self> {
         // The newest wish counts; more than this never wait.
         let (wants, wanted) = crossbeam_channel::bounded(4);
-        let thread = threads::spawn("android-locks", move || keep(&wanted))?;
-        Ok(Self { wants, _thread: Arc::new(thread), asked: None })
+        // It ends when the channel does.
+        threads::spawn("android-locks", move || keep(&wanted))?;
+        Ok(Self { wants, asked: None })
     }
 }
 
