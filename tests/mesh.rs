@@ -13,39 +13,19 @@ use convene::{
     model::{self, Bounds, Cancel, DecodedModel, Limits, bvh::Bvh, outline::Outline, parts},
 };
 use glam::Vec3;
-use glb::{F32, Glb, U8};
+use glb::{F32, Glb};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 /// A wavy sheet of `side` x `side` vertices as a primitive.
 fn sheet(glb: &mut Glb, side: usize, wave: f32) -> Value {
-    let at = |n: usize| (n % side, n / side);
-    let height = |x: f32, y: f32| wave * ((x * 0.7).sin() + (y * 0.4).cos());
-    let (mut positions, mut normals, mut colors, mut indices) = (vec![], vec![], vec![], vec![]);
-    for n in 0..side * side {
-        let (x, y) = (at(n).0 as f32, at(n).1 as f32);
-        positions.extend([x, y, height(x, y)]);
+    let mut primitive = glb.sheet(side, |n, x, y| {
         let normal = Vec3::new(-0.7 * wave * (x * 0.7).cos(), 0.4 * wave * (y * 0.4).sin(), 1.0).normalize();
-        normals.extend(normal.to_array());
-        colors.extend([(n % 251) as u8, (n / 7) as u8, 200, 255 - (n % 3) as u8]);
-    }
-    for n in 0..side * side {
-        let (x, y) = at(n);
-        if x + 1 < side && y + 1 < side {
-            let n = n as u32;
-            let up = side as u32;
-            indices.extend([n, n + 1, n + up, n + 1, n + up + 1, n + up]);
-        }
-    }
-    let positions = glb.floats("VEC3", &positions);
-    let normals = glb.floats("VEC3", &normals);
-    let colors = glb.accessor(U8, "VEC4", side * side, &colors);
-    glb.accessor_mut(colors)["normalized"] = json!(true);
-    let indices = glb.indices(&indices);
-    json!({
-        "attributes": { "POSITION": positions, "NORMAL": normals, "COLOR_0": colors },
-        "indices": indices, "material": 0,
-    })
+        let position = [x, y, wave * ((x * 0.7).sin() + (y * 0.4).cos())];
+        (position, normal.to_array(), [(n % 251) as u8, (n / 7) as u8, 200, 255 - (n % 3) as u8])
+    });
+    primitive["material"] = json!(0);
+    primitive
 }
 
 fn place(glb: &mut Glb, primitives: Value, node: Value) {

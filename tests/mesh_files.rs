@@ -107,26 +107,13 @@ fn sheet(glb: &mut Glb) -> Value {
 }
 
 fn curved(glb: &mut Glb, side: usize) -> Value {
-    let (mut positions, mut normals, mut colors, mut indices) = (vec![], vec![], vec![], vec![]);
-    for n in 0..side * side {
-        let (x, y) = ((n % side) as f32, (n / side) as f32);
-        positions.extend([x, y, (x * 0.3).sin() * 2.0 + y * 0.1]);
+    let mut primitive = glb.sheet(side, |n, x, y| {
         let normal = glam::Vec3::new(-0.6 * (x * 0.3).cos(), -0.1, 1.0).normalize();
-        normals.extend(normal.to_array());
-        colors.extend([(n % 251) as u8, (n / 7) as u8, 200, 255]);
-        if n % side + 1 < side && n / side + 1 < side {
-            let (n, up) = (n as u32, side as u32);
-            indices.extend([n, n + 1, n + up, n + 1, n + up + 1, n + up]);
-        }
-    }
-    let (positions, normals) = (glb.floats("VEC3", &positions), glb.floats("VEC3", &normals));
-    let colors = glb.accessor(U8, "VEC4", side * side, &colors);
-    glb.accessor_mut(colors)["normalized"] = json!(true);
-    let indices = glb.indices(&indices);
-    json!({
-        "attributes": { "POSITION": positions, "NORMAL": normals, "COLOR_0": colors },
-        "indices": indices, "material": 0,
-    })
+        let position = [x, y, (x * 0.3).sin() * 2.0 + y * 0.1];
+        (position, normal.to_array(), [(n % 251) as u8, (n / 7) as u8, 200, 255])
+    });
+    primitive["material"] = json!(0);
+    primitive
 }
 
 /// A file with one sheet, changed.

@@ -11,32 +11,18 @@ mod process;
 use std::fs;
 
 use convene::mesh::{meshopt, pack};
-use glb::{Glb, U8};
+use glb::Glb;
 use process::run;
 use serde_json::{Value, json};
 
 /// A tent of many triangles, coloured, moved and named.
 fn tent() -> Glb {
     let mut glb = Glb::new();
-    let side = 40usize;
-    let (mut positions, mut normals, mut colors, mut indices) = (vec![], vec![], vec![], vec![]);
-    for n in 0..side * side {
-        let (x, y) = ((n % side) as f32, (n / side) as f32);
-        positions.extend([x, y, 20.0 - (x - 20.0).abs()]);
-        normals.extend(if x < 20.0 { [-0.6, 0.0, 0.8] } else { [0.6, 0.0, 0.8] });
-        colors.extend([n as u8, (n / 256) as u8, 9, 255]);
-        if n % side + 1 < side && n / side + 1 < side {
-            let (n, up) = (n as u32, side as u32);
-            indices.extend([n, n + 1, n + up, n + 1, n + up + 1, n + up]);
-        }
-    }
-    let (positions, normals) = (glb.floats("VEC3", &positions), glb.floats("VEC3", &normals));
-    let colors = glb.accessor(U8, "VEC4", side * side, &colors);
-    glb.accessor_mut(colors)["normalized"] = json!(true);
-    let indices = glb.indices(&indices);
-    glb.mesh(json!([{
-        "attributes": { "POSITION": positions, "NORMAL": normals, "COLOR_0": colors }, "indices": indices,
-    }]));
+    let primitive = glb.sheet(40, |n, x, y| {
+        let normal = if x < 20.0 { [-0.6, 0.0, 0.8] } else { [0.6, 0.0, 0.8] };
+        ([x, y, 20.0 - (x - 20.0).abs()], normal, [n as u8, (n / 256) as u8, 9, 255])
+    });
+    glb.mesh(json!([primitive]));
     glb.json["nodes"][0]["name"] = json!("tent");
     glb.json["nodes"][0]["translation"] = json!([1, 2, 3]);
     glb

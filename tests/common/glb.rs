@@ -54,6 +54,33 @@ impl Glb {
         })
     }
 
+    /// A sheet of `side` x `side` vertices, two triangles between four of them, as a primitive.
+    /// `vertex` gives position, normal and colour of the one of that number at (x, y).
+    pub fn sheet(
+        &mut self,
+        side: usize,
+        vertex: impl Fn(usize, f32, f32) -> ([f32; 3], [f32; 3], [u8; 4]),
+    ) -> Value {
+        let (mut positions, mut normals, mut colors, mut indices) = (vec![], vec![], vec![], vec![]);
+        for n in 0..side * side {
+            let (position, normal, color) = vertex(n, (n % side) as f32, (n / side) as f32);
+            positions.extend(position);
+            normals.extend(normal);
+            colors.extend(color);
+            if n % side + 1 < side && n / side + 1 < side {
+                let (n, up) = (n as u32, side as u32);
+                indices.extend([n, n + 1, n + up, n + 1, n + up + 1, n + up]);
+            }
+        }
+        let (positions, normals) = (self.floats("VEC3", &positions), self.floats("VEC3", &normals));
+        let colors = self.accessor(U8, "VEC4", side * side, &colors);
+        self.accessor_mut(colors)["normalized"] = json!(true);
+        let indices = self.indices(&indices);
+        json!({
+            "attributes": { "POSITION": positions, "NORMAL": normals, "COLOR_0": colors }, "indices": indices,
+        })
+    }
+
     /// Adds bytes as a buffer view and an accessor; returns the accessor.
     pub fn accessor(&mut self, component: u32, kind: &str, count: usize, bytes: &[u8]) -> usize {
         let view = self.view(bytes);
