@@ -72,6 +72,8 @@ pub(super) struct Frame {
     /// An image is ours and must be given back.
     acquired: bool,
     drawing: Drawing,
+    /// It is not drawn any more.
+    over: bool,
 }
 
 /// Whether a frame is being drawn; seen by both worlds.
@@ -129,7 +131,7 @@ impl Drawing {
 /// Whatever becomes of the frame, it is not drawn any more when it goes.
 impl Drop for Frame {
     fn drop(&mut self) {
-        self.drawing.set(false);
+        self.finish();
     }
 }
 
@@ -165,6 +167,14 @@ impl Frame {
             begun: false,
             acquired: false,
             drawing,
+            over: false,
+        }
+    }
+
+    /// Once: when this one goes the next has been handed over already.
+    fn finish(&mut self) {
+        if !std::mem::replace(&mut self.over, true) {
+            self.drawing.set(false);
         }
     }
 }
@@ -413,7 +423,7 @@ fn begin(
 pub(super) fn end(frame: Option<ResMut<Frame>>, compositor: Option<ResMut<Compositor>>) {
     let Some(mut frame) = frame else { return };
     give_back(&mut frame, compositor);
-    frame.drawing.set(false);
+    frame.finish();
 }
 
 fn give_back(frame: &mut Frame, compositor: Option<ResMut<Compositor>>) {
