@@ -61,6 +61,9 @@ struct Sending {
     step: Option<StepHandler>,
     /// When its first byte was sent, and what was allowed then.
     began: Option<(Duration, u64)>,
+    /// Since when it waits for chunks that are not made yet, and how long it did before.
+    starved: Option<Duration>,
+    starved_before: Duration,
 }
 
 impl std::fmt::Debug for Sending {
@@ -163,6 +166,8 @@ impl Bulk {
             chunks_sent: 0,
             step: None,
             began: None,
+            starved: None,
+            starved_before: Duration::ZERO,
         });
         Ok(())
     }
@@ -285,7 +290,12 @@ impl Bulk {
         let allowed = sending.window.max_offset();
         let allowed = if allowed < UNLIMITED { allowed } else { sending.window.offset() };
         let (began, first) = *sending.began.get_or_insert((now, allowed));
-        sending.holding.note_taken(allowed.saturating_sub(first), now.saturating_sub(began));
+        // What the link could have carried meanwhile says nothing of the link.
+        if let Some(since) = sending.starved.take() {
+            sending.starved_before += now.saturating_sub(since);
+        }
+        let busy = now.saturating_sub(began).saturating_sub(sending.starved_before);
+        sending.holding.note_taken(allowed.saturating_sub(first), busy);
         let current = sending.current.as_mut()?;
         let in_all = HEADER_BYTES + current.chunk.bytes.len();
         let context = StepContext {
@@ -309,6 +319,10 @@ impl Bulk {
         if to == in_all {
             sending.current = None;
             sending.chunks_sent += 1;
+            let holding = &sending.holding;
+            if !sending.wanted.iter().any(|&index| holding.has(index)) {
+                sending.starved = Some(now);
+            }
         }
         // The rest of a chunk or of a window says nothing of the step.
         if (to < in_all && sending.window.available() > 0) || self.last_step == 0 {
@@ -411,5 +425,33 @@ mod tests {
         assert_eq!(frame.0[bulk::DATA_FRAME_HEAD_BYTES], 1, "the chunk that is here");
         assert_eq!(bulk.stop_model("a"), [1]);
         assert!(bulk.next(usize::MAX, NOW).is_none());
+    }
+
+    #[test]
+    fn a_link_is_no_slower_for_waiting_for_chunks() {
+        let mut bulk = Bulk::new();
+        let whole = holding(3 * super::super::CHUNK_BYTES);
+        let arriving = Arc::new(Holding::empty(whole.id(), whole.source_bytes()));
+        bulk.open(1, "a".into(), arriving.clone(), vec![0, 1, 2], Priority::new(true, 1)).unwrap();
+        let mut allowed = 1u64 << 20;
+        bulk.credit(1, allowed).unwrap();
+        let mut now = Duration::ZERO;
+        let mut leads = Vec::new();
+        // A millisecond for each frame of 4 KiB, and a second for each chunk to be made.
+        for index in 0..3 {
+            now += Duration::from_secs(1);
+            arriving.insert(whole.chunk(index).unwrap());
+            leads.push(arriving.lead());
+            while let Some((head, tail)) = bulk.next(usize::MAX, now) {
+                allowed += (head.len() - bulk::DATA_FRAME_HEAD_BYTES + tail.len()) as u64;
+                bulk.credit(1, allowed).unwrap();
+                now += Duration::from_millis(1);
+            }
+        }
+        assert_eq!(leads[0], None, "nothing tells of the link yet");
+        let chunk = Duration::from_millis((super::super::CHUNK_BYTES / super::super::DEFAULT_STEP) as u64);
+        for lead in leads.into_iter().skip(1).flatten() {
+            assert!(lead > chunk && lead < chunk * 11 / 10, "{lead:?} beside {chunk:?}");
+        }
     }
 }

@@ -344,10 +344,11 @@ impl Holding {
         self.flow.work.fetch_add(u64::try_from(took.as_micros()).unwrap_or(0), Ordering::Relaxed);
     }
 
-    /// A receiver has taken so many bytes of a channel so long after it began.
-    pub fn note_taken(&self, bytes: u64, after: Duration) {
+    /// A receiver has taken so many bytes of a channel in so much time in which there
+    /// was something to send.
+    pub fn note_taken(&self, bytes: u64, busy: Duration) {
         if bytes > 0 && self.flow.taken.fetch_max(bytes, Ordering::Relaxed) <= bytes {
-            let rate = bytes as f64 / after.as_secs_f64().max(1e-4);
+            let rate = bytes as f64 / busy.as_secs_f64().max(1e-4);
             self.flow.rate.store(rate as u64, Ordering::Relaxed);
         }
     }
