@@ -118,7 +118,8 @@ pub fn to_octahedron(normal: [f32; 3], bits: NormalBits) -> [i16; 2] {
         (u, v) = ((1.0 - v.abs()).copysign(u), (1.0 - u.abs()).copysign(v));
     }
     let most = bits.most();
-    [(u * most).round() as i16, (v * most).round() as i16]
+    // To the nearest; `round` is a call on processors before SSE 4.1.
+    [u, v].map(|w| (w * most + 0.5f32.copysign(w)) as i16)
 }
 
 /// The direction, of unit length, whatever the numbers.

@@ -41,6 +41,7 @@ const WAKE: Token = Token(1);
 const FLUSH_TIME: Duration = Duration::from_secs(2);
 /// Unsent bytes that the system may hold; what is beyond waits in the outbox,
 /// where a newer pose replaces an older one.
+#[cfg(any(target_os = "linux", target_os = "android"))]
 const NOT_SENT_BYTES: u32 = 128 << 10;
 /// LookSee loads models within its read loop: it may read nothing for minutes.
 #[cfg(any(target_os = "linux", target_os = "android"))]
@@ -225,6 +226,7 @@ impl PeerHandle {
             tail_is_paced: false,
             pause: None,
             extended: false,
+            #[cfg(any(target_os = "linux", target_os = "android"))]
             unsent_limit: NOT_SENT_BYTES,
         };
         handle.threads.push(threads::spawn(format!("peer-{}-read", id.0), move || reader.run())?);

@@ -2,7 +2,7 @@
 
 use std::{collections::VecDeque, time::Duration};
 
-use super::{Body, Client, Colour, PeerId, Presence};
+use super::{Body, Client, Colour, PeerId, Presence, presence::AWAY_AFTER};
 use crate::transfer::Playout;
 
 /// Participants that one meeting may have, the cap on what a host may make us
@@ -54,7 +54,8 @@ pub struct Participant {
     pub last_pose: Option<Duration>,
     /// How many poses came.
     pub poses: u64,
-    /// How many of the latest came one soon after the other.
+    /// How many of the latest came one soon after the other. A stream stays one until
+    /// it has stopped for good.
     pub(super) in_a_row: u8,
     /// Over which connection it is heard; none: its seat is kept.
     pub(super) peer: Option<PeerId>,
@@ -98,8 +99,13 @@ impl Participant {
     }
 
     pub(super) fn note_pose(&mut self, now: Duration) {
-        let soon = self.last_pose.is_some_and(|last| now.saturating_sub(last) < SOON);
-        self.in_a_row = if soon { self.in_a_row.saturating_add(1) } else { 0 };
+        let gap = self.last_pose.map_or(Duration::MAX, |last| now.saturating_sub(last));
+        self.in_a_row = match self.in_a_row {
+            row if gap < SOON => row.saturating_add(1),
+            // One slow frame ends no stream.
+            row @ IN_A_ROW.. if gap < AWAY_AFTER => row,
+            _ => 0,
+        };
         self.last_pose = Some(now);
         self.poses += 1;
     }

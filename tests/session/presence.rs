@@ -325,4 +325,11 @@ fn whose_poses_stop_is_away_though_the_connection_lives() {
     // And puts it on again.
     walk(&mut world, 400);
     assert_eq!(of_bob(&world), (Some(Presence::Live), Some(Presence::Live)));
+    // A slow frame before it goes for good changes nothing.
+    world.run(ms(1500));
+    world.do_command(bob, Command::Pose { body: Body::rest(), stamp: 999 * 50_000_000 });
+    world.run(ms(1500));
+    assert_eq!(of_bob(&world).0, Some(Presence::Live));
+    world.run(secs(9));
+    assert_eq!(of_bob(&world), (Some(Presence::Away), Some(Presence::Away)));
 }

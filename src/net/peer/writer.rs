@@ -58,6 +58,7 @@ pub(super) struct Writer {
     /// What the pace asks to wait for, though bulk is ready.
     pub pause: Option<Duration>,
     pub extended: bool,
+    #[cfg(any(target_os = "linux", target_os = "android"))]
     pub unsent_limit: u32,
 }
 
