@@ -6,9 +6,8 @@
 
 use std::collections::HashMap;
 use std::fs::{self, File};
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
-use std::thread::Builder;
 
 use serde_json::{Map, Value, json};
 use thiserror::Error;
@@ -32,6 +31,7 @@ pub struct Packed {
 }
 
 /// Bytes of a file that two threads read faster than one.
+#[cfg(unix)]
 const WORTH_TWO: usize = 4 << 20;
 
 /// Why a file cannot be opened.
@@ -180,12 +180,14 @@ fn read_plain(path: &Path, before: u64, limit: u64) -> Result<Vec<u8>, PackError
     if metadata.len() > left {
         return Err(too_large(metadata.len()));
     }
-    if let Some(bytes) = usize::try_from(metadata.len()).ok().and_then(|length| read_by_two(path, length)) {
+    let length = usize::try_from(metadata.len()).unwrap_or(0);
+    let file = File::open(path).map_err(failed)?;
+    #[cfg(unix)]
+    if let Some(bytes) = read_by_two(&file, length) {
         return Ok(bytes);
     }
-    let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or(0));
+    let mut bytes = Vec::with_capacity(length);
     // One byte more than allowed shows that the file has grown meanwhile.
-    let file = File::open(path).map_err(failed)?;
     file.take(left.saturating_add(1)).read_to_end(&mut bytes).map_err(failed)?;
     if bytes.len() as u64 > left {
         return Err(too_large(bytes.len() as u64));
@@ -195,24 +197,24 @@ fn read_plain(path: &Path, before: u64, limit: u64) -> Result<Vec<u8>, PackError
 
 /// A large file's halves, read by two threads at once: most of the time goes into
 /// fresh memory. None if it is small, cannot be read so, or is not of that length any more.
-fn read_by_two(path: &Path, length: usize) -> Option<Vec<u8>> {
+#[cfg(unix)]
+fn read_by_two(file: &File, length: usize) -> Option<Vec<u8>> {
+    use std::os::unix::fs::FileExt;
+
     if length < WORTH_TWO {
         return None;
     }
     let mut bytes = vec![0; length];
     let (first, second) = bytes.split_at_mut(length / 2);
-    let start = first.len() as u64;
+    let (middle, end) = (first.len() as u64, length as u64);
     let is_whole = std::thread::scope(|scope| {
-        let rest = Builder::new().name("read".into()).spawn_scoped(scope, || {
-            let mut file = File::open(path)?;
-            file.seek(SeekFrom::Start(start))?;
-            file.read_exact(second)?;
-            Ok::<_, io::Error>(file.read(&mut [0])? == 0)
-        });
-        let begin = File::open(path).and_then(|mut file| file.read_exact(first));
-        begin.is_ok() && rest.ok().and_then(|thread| thread.join().ok()?.ok()).unwrap_or(false)
+        let rest = std::thread::Builder::new().name("read".into());
+        let rest = rest.spawn_scoped(scope, || file.read_exact_at(second, middle));
+        let begin = file.read_exact_at(first, 0);
+        begin.is_ok() && rest.ok().and_then(|thread| thread.join().ok()?.ok()).is_some()
     });
-    is_whole.then_some(bytes)
+    let has_grown = file.read_at(&mut [0], end).ok()? > 0;
+    (is_whole && !has_grown).then_some(bytes)
 }
 
 /// A part of the binary chunk.

@@ -59,11 +59,11 @@ struct Sending {
     priority: Priority,
     chunks_sent: u32,
     step: Option<StepHandler>,
-    /// When its first byte was sent, and what was allowed then.
+    /// When its first byte was sent, later by all the time in which it waited for
+    /// chunks that were not made yet, and what was allowed then.
     began: Option<(Duration, u64)>,
-    /// Since when it waits for chunks that are not made yet, and how long it did before.
+    /// Since when it waits for such a chunk.
     starved: Option<Duration>,
-    starved_before: Duration,
 }
 
 impl std::fmt::Debug for Sending {
@@ -122,8 +122,12 @@ impl Sending {
         if self.is_at_end() {
             return true;
         }
-        let here = self.current.is_some() || self.wanted.iter().any(|&index| self.holding.has(index));
-        self.window.available() > 0 && here
+        self.window.available() > 0 && (self.current.is_some() || self.has_wanted())
+    }
+
+    /// A chunk that is wanted is here.
+    fn has_wanted(&self) -> bool {
+        self.wanted.iter().any(|&index| self.holding.has(index))
     }
 
     fn is_at_end(&self) -> bool {
@@ -167,7 +171,6 @@ impl Bulk {
             step: None,
             began: None,
             starved: None,
-            starved_before: Duration::ZERO,
         });
         Ok(())
     }
@@ -289,13 +292,12 @@ impl Bulk {
         // Credit comes as bytes are taken at the other end.
         let allowed = sending.window.max_offset();
         let allowed = if allowed < UNLIMITED { allowed } else { sending.window.offset() };
-        let (began, first) = *sending.began.get_or_insert((now, allowed));
-        // What the link could have carried meanwhile says nothing of the link.
+        let (began, first) = sending.began.get_or_insert((now, allowed));
+        // Time in which the link had nothing to carry says nothing of it.
         if let Some(since) = sending.starved.take() {
-            sending.starved_before += now.saturating_sub(since);
+            *began += now.saturating_sub(since);
         }
-        let busy = now.saturating_sub(began).saturating_sub(sending.starved_before);
-        sending.holding.note_taken(allowed.saturating_sub(first), busy);
+        sending.holding.note_taken(allowed.saturating_sub(*first), now.saturating_sub(*began));
         let current = sending.current.as_mut()?;
         let in_all = HEADER_BYTES + current.chunk.bytes.len();
         let context = StepContext {
@@ -319,10 +321,7 @@ impl Bulk {
         if to == in_all {
             sending.current = None;
             sending.chunks_sent += 1;
-            let holding = &sending.holding;
-            if !sending.wanted.iter().any(|&index| holding.has(index)) {
-                sending.starved = Some(now);
-            }
+            sending.starved = (!sending.has_wanted()).then_some(now);
         }
         // The rest of a chunk or of a window says nothing of the step.
         if (to < in_all && sending.window.available() > 0) || self.last_step == 0 {
