@@ -4,7 +4,10 @@
 //! `scripts/with-display cargo bench --bench frames` (where there is no screen: Xvfb and a
 //! processor that draws). A window opens the model from a file, then gets it in parts
 //! from a host in the same process, several times each. The model is not part of the
-//! repository: see `MODEL`. Times are by the clock: what else the machine does is in them.
+//! repository: see `MODEL`. Times are by the clock: what else the machine does is in them,
+//! such as a processor that draws. So on Linux the time of processors that our systems took
+//! stands beside, with what else their threads did meanwhile: it says what they cost where
+//! a GPU draws and nobody waits for a processor.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, missing_docs, reason = "a benchmark")]
 
@@ -20,7 +23,7 @@ use std::{
 use bevy::prelude::*;
 use convene::{
     app::{
-        AppOptions,
+        AppOptions, AppSystems,
         costs::Costs,
         input::{Action, OpenFile},
         models::{Model, ModelState, Moments},
@@ -57,7 +60,7 @@ fn main() {
         println!("there is no display: scripts/with-display cargo bench --bench frames");
         return;
     }
-    let rounds = std::env::var("CONVENE_ROUNDS").ok().and_then(|n| n.parse().ok()).unwrap_or(5);
+    let rounds = std::env::var("CONVENE_ROUNDS").ok().and_then(|n| n.parse().ok()).unwrap_or(10);
     let host = net("0a0a0a0a00000000", "Host");
     host.send(NetCommand::Host { bind: Some([127, 0, 0, 1].into()), port: 0 }).unwrap();
     let port = loop {
@@ -75,7 +78,10 @@ fn main() {
         ..AppOptions::new(guest, Workers::start().unwrap())
     };
     let mut app = desktop::app(options);
-    app.insert_resource(Course::new(path, host, rounds)).add_systems(Last, step);
+    app.insert_resource(Course::new(path, host, rounds))
+        .init_resource::<Work>()
+        .add_systems(Update, (Work::begin.before(AppSystems::Receive), Work::end.after(AppSystems::Send)))
+        .add_systems(Last, step);
     app.run();
 }
 
@@ -104,10 +110,58 @@ impl Row {
     }
 }
 
+/// What our systems had of processors in the last frame: what the threads that run systems
+/// had between the first of ours and the last. Zero where it cannot be known.
+#[derive(Resource, Default)]
+struct Work {
+    /// The kernel's account of each of these threads.
+    #[cfg(target_os = "linux")]
+    accounts: Vec<std::fs::File>,
+    before: Duration,
+    systems: Duration,
+}
+
+impl Work {
+    fn begin(mut work: ResMut<Self>) {
+        work.before = work.so_far();
+    }
+
+    fn end(mut work: ResMut<Self>) {
+        work.systems = work.so_far().saturating_sub(work.before);
+    }
+
+    #[cfg(target_os = "linux")]
+    fn so_far(&mut self) -> Duration {
+        use std::{fs, os::unix::fs::FileExt};
+        if self.accounts.is_empty() {
+            let main = std::process::id().to_string();
+            for thread in fs::read_dir("/proc/self/task").unwrap().map(|entry| entry.unwrap().path()) {
+                let name = fs::read_to_string(thread.join("comm")).unwrap();
+                if thread.ends_with(&main) || name.starts_with("Compute Task") {
+                    self.accounts.push(fs::File::open(thread.join("schedstat")).unwrap());
+                }
+            }
+        }
+        let nanos = |account: &fs::File| -> u64 {
+            let mut text = [0; 96];
+            let length = account.read_at(&mut text, 0).unwrap();
+            let text = std::str::from_utf8(&text[..length]).unwrap();
+            text.split(' ').next().unwrap().parse().unwrap()
+        };
+        Duration::from_nanos(self.accounts.iter().map(nanos).sum())
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn so_far(&mut self) -> Duration {
+        Duration::ZERO
+    }
+}
+
 /// Times of frames, of one kind.
 #[derive(Default)]
 struct Times {
     systems: Vec<Duration>,
+    work: Vec<Duration>,
     making: Vec<Duration>,
     frames: Vec<Duration>,
 }
@@ -167,7 +221,7 @@ impl Course {
         let ms = |time: &Duration| time.as_secs_f64() * 1e3;
         println!("{MODEL}, {} times each; milliseconds: median / p99 / longest", self.rounds);
         for (row, times) in Row::ALL.iter().zip(&self.times) {
-            let figures = [&times.systems, &times.making, &times.frames].map(|list| {
+            let figures = [&times.systems, &times.work, &times.making, &times.frames].map(|list| {
                 let mut list = list.clone();
                 list.sort_unstable();
                 let at = |share: f64| {
@@ -175,9 +229,9 @@ impl Course {
                 };
                 format!("{:.2} / {:.2} / {:.2}", at(0.5), at(0.99), at(1.0))
             });
-            let [systems, making, frames] = figures;
+            let [systems, work, making, frames] = figures;
             println!(
-                "{:>20}: {} frames; our systems {systems}; Bevy makes assets {making}; frames {frames}",
+                "{:>20}: {} frames; our systems {systems}, of processors {work}; Bevy makes assets {making}; frames {frames}",
                 row.name(),
                 times.frames.len(),
             );
@@ -195,7 +249,7 @@ impl Course {
 
 fn step(
     mut course: ResMut<Course>,
-    costs: Res<Costs>,
+    (costs, work): (Res<Costs>, Res<Work>),
     models: Query<(&Model, &ModelState, &Moments)>,
     mut files: MessageWriter<OpenFile>,
     mut actions: MessageWriter<Action>,
@@ -207,6 +261,7 @@ fn step(
     // The frame in which the host reads its file is not one of ours.
     if !course.closing && course.frames > 0 {
         times.systems.push(costs.systems);
+        times.work.push(work.systems);
         times.making.push(costs.making());
         times.frames.push(now - course.last_frame);
     }
