@@ -223,11 +223,10 @@ enum Input {
     File(NetEvent),
 }
 
-/// How many threads of one kind help with heavy work: one fewer than there are
-/// cores, so that sockets are never late.
+/// How many threads of one kind help with heavy work: as many as there are cores.
+/// Their low priority keeps them from making sockets late.
 fn helpers(most: usize) -> usize {
-    let cores = std::thread::available_parallelism().map_or(2, |cores| cores.get());
-    (cores - 1).clamp(1, most)
+    std::thread::available_parallelism().map_or(2, |cores| cores.get()).min(most)
 }
 
 /// Tells the driver something, unless it wants the asking thread to stop: while

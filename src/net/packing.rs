@@ -32,6 +32,12 @@ const STRONG_COST: u64 = 450;
 /// How long the first bytes of a model are waited for, which tell of the link.
 const PATIENCE: Duration = Duration::from_millis(60);
 
+/// Bytes that tell: what routers and radios let through at once is less.
+const SAMPLE: u64 = 32 << 10;
+/// What a vertex and its triangles take on the link if they are encoded strongly,
+/// bytes, for parts that are not made yet.
+const STRONG_BYTES: u64 = 5;
+
 /// A file, and what it is packed into.
 type Job = (Arc<Holding>, Arc<Holding>);
 
@@ -55,7 +61,7 @@ struct Worker {
 }
 
 impl Packing {
-    /// As many threads as there are cores but one.
+    /// As many threads as there are cores.
     pub fn start(inputs: Sender<Input>) -> io::Result<Self> {
         let (jobs, taken) = bounded(JOBS);
         let stop = Arc::new(AtomicBool::new(false));
@@ -118,28 +124,30 @@ impl Worker {
     }
 
     /// How the next part is to be encoded: strongly, if the link has so much to do
-    /// with those that are ready that it will not wait for it; else fast. The first
+    /// with those before it that it will not wait for it; else fast. The first
     /// tells how fast the link is, however it is encoded: what was made when the file
     /// was opened is taken as it is. What a receiver needs to decode does not matter:
     /// both are one bitstream, and strongly encoded ones take it less time.
     fn choose(&self, into: &Holding, index: u32) -> Encoding {
-        let vertices = into.part_vertices(index) as u64;
-        if into.id().method != Method::Mesh || vertices == 0 || index <= 1 || into.is_made(index) {
+        let vertices = |part: u32| into.part_vertices(part) as u64;
+        let own = vertices(index);
+        if into.id().method != Method::Mesh || own == 0 || index <= 1 || into.is_made(index) {
             return Encoding::Fast;
         }
         let start = Instant::now();
         let lead = loop {
-            match into.lead() {
+            // Other threads are at some of them.
+            let coming: u64 = (1..index).filter(|&part| !into.has(part)).map(vertices).sum();
+            let coming = coming.saturating_mul(STRONG_BYTES);
+            match into.lead(coming, SAMPLE) {
                 Some(lead) => break lead,
                 None if start.elapsed() >= PATIENCE || self.stop.load(Ordering::Acquire) => {
-                    break Duration::ZERO;
+                    break into.lead(coming, 0).unwrap_or_default();
                 }
                 None => std::thread::sleep(Duration::from_millis(1)),
             }
         };
-        let cost = self.strong_cost.load(Ordering::Relaxed).saturating_mul(vertices);
-        // All threads work at once: each link's worth is shared among them.
-        let cost = Duration::from_nanos(cost / u64::from(self.threads.max(1)));
+        let cost = Duration::from_nanos(self.strong_cost.load(Ordering::Relaxed).saturating_mul(own));
         if lead > cost { Encoding::Strong } else { Encoding::Fast }
     }
 }

@@ -42,7 +42,7 @@ pub(super) struct Unpacker {
 }
 
 impl Unpacking {
-    /// As many threads as there are cores but one.
+    /// As many threads as there are cores.
     pub fn start(inputs: Sender<Input>) -> io::Result<(Self, Unpacker)> {
         let (jobs, taken) = bounded::<Job>(JOBS);
         let stop = Arc::new(AtomicBool::new(false));

@@ -62,8 +62,27 @@ struct Sending {
     /// When its first byte was sent, later by all the time in which it waited for
     /// chunks that were not made yet, and what was allowed then.
     began: Option<(Duration, u64)>,
-    /// Since when it waits for such a chunk.
+    /// Since when it waits for such a chunk and nothing was taken.
     starved: Option<Duration>,
+}
+
+impl Sending {
+    /// What the receiver allows, which grows as bytes are taken there.
+    fn allowed(&self) -> u64 {
+        let allowed = self.window.max_offset();
+        if allowed < UNLIMITED { allowed } else { self.window.offset() }
+    }
+
+    /// Tells how fast that grows.
+    fn note_allowed(&mut self, now: Duration) {
+        let allowed = self.allowed();
+        let Some((began, first)) = self.began else { return };
+        // What is taken now was on its way until now.
+        if let Some(since) = &mut self.starved {
+            *since = now;
+        }
+        self.holding.note_allowed(allowed.saturating_sub(first), now.saturating_sub(began));
+    }
 }
 
 impl std::fmt::Debug for Sending {
@@ -176,9 +195,11 @@ impl Bulk {
     }
 
     /// The peer allows a channel to send up to this offset.
-    pub fn credit(&mut self, channel: u16, max_offset: u64) -> Result<(), WindowError> {
+    pub fn credit(&mut self, channel: u16, max_offset: u64, now: Duration) -> Result<(), WindowError> {
         if let Some(sending) = self.channels.iter_mut().find(|s| s.channel == channel) {
-            return sending.window.credit(max_offset);
+            sending.window.credit(max_offset)?;
+            sending.note_allowed(now);
+            return Ok(());
         }
         // It may not be open yet, or is over.
         let early = self.early.entry(channel).or_default();
@@ -289,15 +310,13 @@ impl Bulk {
             let chunk = holding.chunk(index)?;
             sending.current = Some(Current { chunk, sent: 0 });
         }
-        // Credit comes as bytes are taken at the other end.
-        let allowed = sending.window.max_offset();
-        let allowed = if allowed < UNLIMITED { allowed } else { sending.window.offset() };
-        let (began, first) = sending.began.get_or_insert((now, allowed));
+        let allowed = sending.allowed();
+        let (began, _) = sending.began.get_or_insert((now, allowed));
         // Time in which the link had nothing to carry says nothing of it.
         if let Some(since) = sending.starved.take() {
             *began += now.saturating_sub(since);
         }
-        sending.holding.note_taken(allowed.saturating_sub(*first), now.saturating_sub(*began));
+        sending.note_allowed(now);
         let current = sending.current.as_mut()?;
         let in_all = HEADER_BYTES + current.chunk.bytes.len();
         let context = StepContext {
@@ -361,7 +380,7 @@ mod tests {
         open(&mut bulk, 3, 110_000, true);
         open(&mut bulk, 4, 3_000, true);
         for channel in 1..=4 {
-            bulk.credit(channel, 1 << 20).unwrap();
+            bulk.credit(channel, 1 << 20, NOW).unwrap();
         }
         let order: Vec<_> =
             std::iter::from_fn(|| bulk.next(usize::MAX, NOW)).map(|f| channel_of(&f)).collect();
@@ -375,7 +394,7 @@ mod tests {
     fn each_level_of_handlers_chooses_the_step() {
         let mut bulk = Bulk::new();
         open(&mut bulk, 1, 200_000, true);
-        bulk.credit(1, 1 << 20).unwrap();
+        bulk.credit(1, 1 << 20, NOW).unwrap();
         let bytes = |bulk: &mut Bulk| {
             let (head, tail) = bulk.next(usize::MAX, NOW).unwrap();
             head.len() + tail.len() - bulk::DATA_FRAME_HEAD_BYTES
@@ -396,15 +415,15 @@ mod tests {
     #[test]
     fn without_credit_nothing_and_never_more_than_it() {
         let mut bulk = Bulk::new();
-        bulk.credit(1, 5_000).unwrap();
+        bulk.credit(1, 5_000, NOW).unwrap();
         open(&mut bulk, 1, 100_000, true);
         let frames: Vec<_> = std::iter::from_fn(|| bulk.next(usize::MAX, NOW)).collect();
         let bytes: usize = frames.iter().map(|(h, t)| h.len() + t.len() - bulk::DATA_FRAME_HEAD_BYTES).sum();
         assert_eq!((frames.len(), bytes), (2, 5_000), "4096 and the rest");
-        assert!(bulk.credit(1, 4_000).is_err(), "no withdrawal");
+        assert!(bulk.credit(1, 4_000, NOW).is_err(), "no withdrawal");
         bulk.cancel(1);
         assert!(bulk.next(usize::MAX, NOW).is_none());
-        assert_eq!(bulk.credit(1, 9_000), Ok(()), "too late is no fault");
+        assert_eq!(bulk.credit(1, 9_000, NOW), Ok(()), "too late is no fault");
     }
 
     #[test]
@@ -414,8 +433,8 @@ mod tests {
         let arriving = Arc::new(Holding::empty(whole.id(), 600_000));
         bulk.open(1, "a".into(), arriving.clone(), vec![0, 1, 2], Priority::new(true, 1)).unwrap();
         open(&mut bulk, 2, 10_000, false);
-        bulk.credit(1, 1 << 30).unwrap();
-        bulk.credit(2, 4096).unwrap();
+        bulk.credit(1, 1 << 30, NOW).unwrap();
+        bulk.credit(2, 4096, NOW).unwrap();
         assert_eq!(bulk.next(usize::MAX, NOW).map(|f| channel_of(&f)), Some((0x45, 2)));
         assert!(bulk.next(usize::MAX, NOW).is_none());
         arriving.insert(whole.chunk(1).unwrap());
@@ -433,24 +452,27 @@ mod tests {
         let arriving = Arc::new(Holding::empty(whole.id(), whole.source_bytes()));
         bulk.open(1, "a".into(), arriving.clone(), vec![0, 1, 2], Priority::new(true, 1)).unwrap();
         let mut allowed = 1u64 << 20;
-        bulk.credit(1, allowed).unwrap();
+        let grown = allowed + (96 << 10);
+        bulk.credit(1, allowed, NOW).unwrap();
         let mut now = Duration::ZERO;
         let mut leads = Vec::new();
         // A millisecond for each frame of 4 KiB, and a second for each chunk to be made.
         for index in 0..3 {
             now += Duration::from_secs(1);
             arriving.insert(whole.chunk(index).unwrap());
-            leads.push(arriving.lead());
+            leads.push(arriving.lead(0, 0));
             while let Some((head, tail)) = bulk.next(usize::MAX, now) {
-                allowed += (head.len() - bulk::DATA_FRAME_HEAD_BYTES + tail.len()) as u64;
-                bulk.credit(1, allowed).unwrap();
+                let taken = (head.len() - bulk::DATA_FRAME_HEAD_BYTES + tail.len()) as u64;
+                // The receiver's window grows at first.
+                allowed += if allowed < grown { 2 * taken } else { taken };
+                bulk.credit(1, allowed, now).unwrap();
                 now += Duration::from_millis(1);
             }
         }
         assert_eq!(leads[0], None, "nothing tells of the link yet");
         let chunk = Duration::from_millis((super::super::CHUNK_BYTES / super::super::DEFAULT_STEP) as u64);
         for lead in leads.into_iter().skip(1).flatten() {
-            assert!(lead > chunk && lead < chunk * 11 / 10, "{lead:?} beside {chunk:?}");
+            assert!(lead > chunk * 9 / 10 && lead < chunk * 11 / 10, "{lead:?} beside {chunk:?}");
         }
     }
 }

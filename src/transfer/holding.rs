@@ -33,6 +33,9 @@ pub enum Method {
 
 /// Chunks that a model in parts may have.
 pub const MAX_PARTS: u32 = 1 << 14;
+/// What a receiver's window is larger after the first bytes than at the start, bytes,
+/// as far as that matters: see [`Holding::note_allowed`].
+const WINDOW_GROWS: u64 = 48 << 10;
 /// Bytes that a model in parts may be decoded to, beyond four times its file: small
 /// indices and colours grow.
 const DECODED_BEYOND: u64 = 1 << 20;
@@ -344,9 +347,11 @@ impl Holding {
         self.flow.work.fetch_add(u64::try_from(took.as_micros()).unwrap_or(0), Ordering::Relaxed);
     }
 
-    /// A receiver has taken so many bytes of a channel in so much time in which there
-    /// was something to send.
-    pub fn note_taken(&self, bytes: u64, busy: Duration) {
+    /// A receiver has allowed so many bytes more of a channel in so much time in which
+    /// there was something to send.
+    pub fn note_allowed(&self, bytes: u64, busy: Duration) {
+        // It allows what it has taken, and at first as much again: its window grows.
+        let bytes = bytes - (bytes / 2).min(WINDOW_GROWS);
         if bytes > 0 && self.flow.taken.fetch_max(bytes, Ordering::Relaxed) <= bytes {
             let rate = bytes as f64 / busy.as_secs_f64().max(1e-4);
             self.flow.rate.store(rate as u64, Ordering::Relaxed);
@@ -354,11 +359,14 @@ impl Holding {
     }
 
     /// How long the receiver who is furthest has to do with the chunks that are
-    /// here; none before the first of its bytes tells.
-    pub fn lead(&self) -> Option<Duration> {
+    /// here and as many bytes more; none before it has taken `sample` bytes, or all
+    /// that there are: the first few arrive at once, however slow a link is.
+    pub fn lead(&self, more: u64, sample: u64) -> Option<Duration> {
         let rate = self.flow.rate.load(Ordering::Relaxed);
-        let left = self.stored_bytes().saturating_sub(self.flow.taken.load(Ordering::Relaxed));
-        (rate > 0).then(|| Duration::from_secs_f64(left as f64 / rate as f64))
+        let (stored, taken) = (self.stored_bytes(), self.flow.taken.load(Ordering::Relaxed));
+        let left = stored.saturating_sub(taken).saturating_add(more);
+        (rate > 0 && taken >= sample.min(stored))
+            .then(|| Duration::from_secs_f64(left as f64 / rate as f64))
     }
 
     /// How it is cut, if it is made here.

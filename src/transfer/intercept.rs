@@ -47,7 +47,7 @@ pub fn intercept(
         }
         Some(MessageType::Credit) => {
             let (channel, max_offset) = bulk::decode_credit(payload).ok_or(wrong)?;
-            outbox().bulk().credit(channel, max_offset)?;
+            outbox().bulk().credit(channel, max_offset, now)?;
             Ok(Intercepted::Writer)
         }
         Some(MessageType::Cancel) => {

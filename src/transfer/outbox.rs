@@ -424,7 +424,7 @@ mod tests {
     fn serve(outbox: &mut Outbox, bytes: usize) {
         let holding = Arc::new(Holding::whole([0; 32], vec![1; bytes].into()));
         outbox.bulk().open(5, "m".into(), holding, vec![0], Priority::default()).unwrap();
-        outbox.bulk().credit(5, 1 << 20).unwrap();
+        outbox.bulk().credit(5, 1 << 20, Duration::ZERO).unwrap();
     }
 
     #[test]

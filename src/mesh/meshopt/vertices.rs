@@ -98,19 +98,30 @@ fn encode_groups(deltas: &[u8], out: &mut Vec<u8>) {
                 for &[a, b, c, d] in quads {
                     out.push(a.min(3) << 6 | b.min(3) << 4 | c.min(3) << 2 | d.min(3));
                 }
-                out.extend(group.iter().copied().filter(|&value| value >= 3));
+                put_from(3, group, out);
             }
             2 => {
                 let (pairs, _) = group.as_chunks::<2>();
                 for &[a, b] in pairs {
                     out.push(a.min(15) << 4 | b.min(15));
                 }
-                out.extend(group.iter().copied().filter(|&value| value >= 15));
+                put_from(15, group, out);
             }
             3 => out.extend_from_slice(group),
             _ => {}
         }
     }
+}
+
+/// Appends those values that are at least so large. Which they are is hard to foresee
+/// for a processor: this has no branches.
+fn put_from(least: u8, group: &[u8; GROUP], out: &mut Vec<u8>) {
+    let (mut large, mut count) = ([0; GROUP], 0);
+    for &value in group {
+        large[count % GROUP] = value;
+        count += usize::from(value >= least);
+    }
+    out.extend_from_slice(&large[..count]);
 }
 
 /// The `count` elements of `stride` bytes.
