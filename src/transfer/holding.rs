@@ -365,8 +365,7 @@ impl Holding {
         let rate = self.flow.rate.load(Ordering::Relaxed);
         let (stored, taken) = (self.stored_bytes(), self.flow.taken.load(Ordering::Relaxed));
         let left = stored.saturating_sub(taken).saturating_add(more);
-        (rate > 0 && taken >= sample.min(stored))
-            .then(|| Duration::from_secs_f64(left as f64 / rate as f64))
+        (rate > 0 && taken >= sample.min(stored)).then(|| Duration::from_secs_f64(left as f64 / rate as f64))
     }
 
     /// How it is cut, if it is made here.
