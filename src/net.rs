@@ -223,10 +223,13 @@ enum Input {
     File(NetEvent),
 }
 
-/// How many threads of one kind help with heavy work: as many as there are cores.
-/// Their low priority keeps them from making sockets late.
+/// How many threads of one kind help with heavy work: as many as there are cores where
+/// their low priority keeps them from making sockets late; elsewhere one less, so that
+/// a core is left to those.
 fn helpers(most: usize) -> usize {
-    std::thread::available_parallelism().map_or(2, |cores| cores.get()).min(most)
+    let cores = std::thread::available_parallelism().map_or(2, |cores| cores.get());
+    let free = if threads::HAS_PRIORITIES { cores } else { cores - 1 };
+    free.clamp(1, most)
 }
 
 /// Tells the driver something, unless it wants the asking thread to stop: while

@@ -72,8 +72,12 @@ pub fn names() -> Vec<String> {
 #[cfg(any(target_os = "linux", target_os = "android"))]
 const NICER: i32 = 10;
 
+/// Whether [`lower_priority`] does anything on this system.
+pub const HAS_PRIORITIES: bool = cfg!(any(target_os = "linux", target_os = "android"));
+
 /// Makes the calling thread yield to others of the program: heavy work must not delay
-/// those that serve sockets and frames. Beside other programs it stays what the
+/// those that serve sockets and frames. Does nothing on other systems than Linux and
+/// Android. Beside other programs it stays what the
 /// program is to them, less a step.
 pub fn lower_priority() {
     #[cfg(any(target_os = "linux", target_os = "android"))]

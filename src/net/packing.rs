@@ -31,6 +31,11 @@ const THREADS: usize = 4;
 const STRONG_COST: u64 = 450;
 /// How long the first bytes of a model are waited for, which tell of the link.
 const PATIENCE: Duration = Duration::from_millis(60);
+/// What takes no longer is not worth waiting to learn how fast the link is.
+const WORTH_WAITING: Duration = Duration::from_millis(2);
+/// Vertices of the smallest part whose cost tells of others: of a few, it is what
+/// starting takes.
+const TELLING: u64 = 4096;
 
 /// Bytes that tell: what routers and radios let through at once is less.
 const SAMPLE: u64 = 32 << 10;
@@ -110,7 +115,7 @@ impl Worker {
                 let took = start.elapsed();
                 into.note_work(took);
                 let vertices = into.part_vertices(index) as u64;
-                if encoding == Encoding::Strong && vertices > 0 {
+                if encoding == Encoding::Strong && vertices >= TELLING {
                     let cost = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX) / vertices;
                     self.strong_cost.store(cost, Ordering::Relaxed);
                 }
@@ -127,13 +132,16 @@ impl Worker {
     /// with those before it that it will not wait for it; else fast. The first
     /// tells how fast the link is, however it is encoded: what was made when the file
     /// was opened is taken as it is. What a receiver needs to decode does not matter:
-    /// both are one bitstream, and strongly encoded ones take it less time.
+    /// both are one bitstream, and strongly encoded ones take it less time. Where no
+    /// credit comes at all the link has at least as long to do as was waited for it.
     fn choose(&self, into: &Holding, index: u32) -> Encoding {
         let vertices = |part: u32| into.part_vertices(part) as u64;
         let own = vertices(index);
         if into.id().method != Method::Mesh || own == 0 || index <= 1 || into.is_made(index) {
             return Encoding::Fast;
         }
+        let cost = Duration::from_nanos(self.strong_cost.load(Ordering::Relaxed).saturating_mul(own));
+        let patience = if cost < WORTH_WAITING { Duration::ZERO } else { PATIENCE };
         let start = Instant::now();
         let lead = loop {
             // Other threads are at some of them.
@@ -141,13 +149,12 @@ impl Worker {
             let coming = coming.saturating_mul(STRONG_BYTES);
             match into.lead(coming, SAMPLE) {
                 Some(lead) => break lead,
-                None if start.elapsed() >= PATIENCE || self.stop.load(Ordering::Acquire) => {
-                    break into.lead(coming, 0).unwrap_or_default();
+                None if start.elapsed() >= patience || self.stop.load(Ordering::Acquire) => {
+                    break into.lead(coming, 0).unwrap_or(PATIENCE);
                 }
                 None => std::thread::sleep(Duration::from_millis(1)),
             }
         };
-        let cost = Duration::from_nanos(self.strong_cost.load(Ordering::Relaxed).saturating_mul(own));
         if lead > cost { Encoding::Strong } else { Encoding::Fast }
     }
 }

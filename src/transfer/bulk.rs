@@ -81,7 +81,9 @@ impl Sending {
         if let Some(since) = &mut self.starved {
             *since = now;
         }
-        self.holding.note_allowed(allowed.saturating_sub(first), now.saturating_sub(began));
+        // It may allow more than there was, but has taken no more than was sent.
+        let taken = allowed.saturating_sub(first).min(self.window.offset());
+        self.holding.note_allowed(taken, now.saturating_sub(began));
     }
 }
 
