@@ -81,9 +81,8 @@ impl Sending {
         if let Some(since) = &mut self.starved {
             *since = now;
         }
-        // It may allow more than there was, but has taken no more than was sent.
-        let taken = allowed.saturating_sub(first).min(self.window.offset());
-        self.holding.note_allowed(taken, now.saturating_sub(began));
+        let more = allowed.saturating_sub(first);
+        self.holding.note_allowed(more, self.window.offset(), now.saturating_sub(began));
     }
 }
 
@@ -476,5 +475,21 @@ mod tests {
         for lead in leads.into_iter().skip(1).flatten() {
             assert!(lead > chunk * 9 / 10 && lead < chunk * 11 / 10, "{lead:?} beside {chunk:?}");
         }
+    }
+
+    #[test]
+    fn what_is_allowed_beyond_what_was_sent_was_not_taken() {
+        let mut bulk = Bulk::new();
+        let whole = holding(600_000);
+        let here = Arc::new(Holding::empty(whole.id(), whole.source_bytes()));
+        here.insert(whole.chunk(0).unwrap());
+        bulk.open(1, "a".into(), here.clone(), vec![0, 1, 2], Priority::new(true, 1)).unwrap();
+        bulk.credit(1, 8192, NOW).unwrap();
+        let sent = std::iter::from_fn(|| bulk.next(usize::MAX, NOW)).count();
+        assert!(sent > 0);
+        bulk.credit(1, 1 << 39, NOW + Duration::from_secs(1)).unwrap();
+        let lead = here.lead(0, 0).unwrap();
+        let rest = Duration::from_secs(here.stored_bytes() / 8192 - 1);
+        assert!(lead >= rest, "{lead:?} for what takes {rest:?} at the rate of what was sent");
     }
 }

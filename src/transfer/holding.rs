@@ -348,10 +348,11 @@ impl Holding {
     }
 
     /// A receiver has allowed so many bytes more of a channel in so much time in which
-    /// there was something to send.
-    pub fn note_allowed(&self, bytes: u64, busy: Duration) {
+    /// there was something to send, and was sent so many.
+    pub fn note_allowed(&self, bytes: u64, sent: u64, busy: Duration) {
         // It allows what it has taken, and at first as much again: its window grows.
-        let bytes = bytes - (bytes / 2).min(WINDOW_GROWS);
+        // It may allow more than there was, but has taken no more than was sent.
+        let bytes = (bytes - (bytes / 2).min(WINDOW_GROWS)).min(sent);
         if bytes > 0 && self.flow.taken.fetch_max(bytes, Ordering::Relaxed) <= bytes {
             let rate = bytes as f64 / busy.as_secs_f64().max(1e-4);
             self.flow.rate.store(rate as u64, Ordering::Relaxed);
